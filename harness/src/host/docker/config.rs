@@ -1,0 +1,157 @@
+//! What a container is made with: a pure translation to the engine's words.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use bollard::models::{
+    ContainerCreateBody, HostConfig, HostConfigLogConfig, Mount, MountType,
+    ResourcesUlimits, RestartPolicy, RestartPolicyNameEnum,
+};
+
+use super::limits::Limits;
+
+/// On every container of ours; its value is the run it belongs to.
+pub const RUN_LABEL: &str = "arena.run";
+/// Which entry a container runs.
+pub const ENTRY_LABEL: &str = "arena.entry";
+
+/// One container to start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spec {
+    /// The entry's directory name.
+    pub entry: String,
+    /// The image's name or id.
+    pub image: String,
+    /// CPUs it may use, as `0-3,8`; empty for all.
+    pub cpus: String,
+    /// Most memory it may use; no swap is added. `None` for no cap.
+    pub memory_bytes: Option<u64>,
+    /// Environment variables.
+    pub env: Vec<(String, String)>,
+    /// Read-only mounts: path here, path inside.
+    pub mounts: Vec<(PathBuf, String)>,
+}
+
+impl Spec {
+    /// The request for the engine. Without known `limits` the engine's own
+    /// defaults stand, since guessing wrong keeps the container from starting.
+    pub(super) fn body(
+        &self,
+        run: &str,
+        limits: Option<Limits>,
+    ) -> ContainerCreateBody {
+        let memory = self
+            .memory_bytes
+            .map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
+        let host_config = HostConfig {
+            network_mode: Some("host".into()),
+            cpuset_cpus: (!self.cpus.is_empty()).then(|| self.cpus.clone()),
+            memory,
+            // Memory plus swap: the same value means no swap.
+            memory_swap: memory,
+            mounts: Some(self.mounts.iter().map(mount).collect()),
+            ulimits: limits.map(|limits| {
+                vec![
+                    ulimit("nofile", limits.nofile),
+                    ulimit("memlock", limits.memlock),
+                ]
+            }),
+            // Profiles of newer engines refuse io_uring, older ones do not:
+            // without one, entries meet the same kernel everywhere.
+            security_opt: Some(vec!["seccomp=unconfined".into()]),
+            restart_policy: Some(RestartPolicy {
+                name: Some(RestartPolicyNameEnum::NO),
+                maximum_retry_count: None,
+            }),
+            // A chatty entry must not fill the disk.
+            log_config: Some(HostConfigLogConfig {
+                typ: Some("json-file".into()),
+                config: Some(
+                    [("max-size", "2m"), ("max-file", "1")]
+                        .map(|(k, v)| (k.to_owned(), v.to_owned()))
+                        .into(),
+                ),
+            }),
+            ..HostConfig::default()
+        };
+        ContainerCreateBody {
+            image: Some(self.image.clone()),
+            env: Some(
+                self.env.iter().map(|(k, v)| format!("{k}={v}")).collect(),
+            ),
+            labels: Some(HashMap::from([
+                (RUN_LABEL.to_owned(), run.to_owned()),
+                (ENTRY_LABEL.to_owned(), self.entry.clone()),
+            ])),
+            host_config: Some(host_config),
+            ..ContainerCreateBody::default()
+        }
+    }
+}
+
+/// A mount and not a bind: the engine makes the source of a bind when it is
+/// missing, and then serves an empty directory for a file.
+fn mount((here, inside): &(PathBuf, String)) -> Mount {
+    Mount {
+        typ: Some(MountType::BIND),
+        source: Some(here.display().to_string()),
+        target: Some(inside.clone()),
+        read_only: Some(true),
+        ..Mount::default()
+    }
+}
+
+fn ulimit(name: &str, value: i64) -> ResourcesUlimits {
+    ResourcesUlimits {
+        name: Some(name.to_owned()),
+        soft: Some(value),
+        hard: Some(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec() -> Spec {
+        Spec {
+            entry: "axum".into(),
+            image: "httparena-axum".into(),
+            cpus: "0-1".into(),
+            memory_bytes: Some(1 << 34),
+            env: vec![("A".into(), "b=c".into())],
+            mounts: vec![("/tmp/d".into(), "/data/dataset.json".into())],
+        }
+    }
+
+    #[test]
+    fn a_capped_and_pinned_entry_gets_exactly_that() {
+        let limits = Limits { nofile: 20_000, memlock: -1 };
+        let body = spec().body("r1", Some(limits));
+        assert_eq!(body.env.unwrap(), ["A=b=c"]);
+        assert_eq!(body.labels.unwrap()[RUN_LABEL], "r1");
+        let host = body.host_config.unwrap();
+        assert_eq!(host.cpuset_cpus.as_deref(), Some("0-1"));
+        assert_eq!(
+            (host.memory, host.memory_swap),
+            (Some(1 << 34), Some(1 << 34))
+        );
+        assert_eq!(host.network_mode.as_deref(), Some("host"));
+        let mount = &host.mounts.unwrap()[0];
+        assert_eq!(mount.target.as_deref(), Some("/data/dataset.json"));
+        assert_eq!(mount.read_only, Some(true));
+        let ulimits = host.ulimits.unwrap();
+        assert_eq!(ulimits[0].hard, Some(20_000));
+        assert_eq!(ulimits[1].soft, Some(-1));
+        assert!(!host.privileged.unwrap_or(false));
+    }
+
+    #[test]
+    fn what_is_not_asked_is_not_set() {
+        let free = Spec { cpus: String::new(), memory_bytes: None, ..spec() };
+        let host = free.body("r1", None).host_config.unwrap();
+        assert_eq!(host.cpuset_cpus, None);
+        assert_eq!((host.memory, host.memory_swap), (None, None));
+        assert_eq!(host.ulimits, None);
+    }
+}
