@@ -10,6 +10,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,6 +23,8 @@ use super::text::{Tail, last_lines};
 const PLUGIN_SINCE: u32 = 23;
 /// A cold build of many crates on two CPUs takes about six minutes.
 const PATIENCE: Duration = Duration::from_secs(45 * 60);
+/// For output still on its way when the build has ended.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 const LOG_BYTES: usize = 256 << 10;
 const SHOWN_LINES: usize = 30;
 /// Written by `scripts/docker-bases.sh` into the cache folder.
@@ -186,16 +189,25 @@ fn run(mut command: Command) -> io::Result<(Ended, String)> {
         .spawn()?;
     // The command holds the pipe's other end; the reader waits for its close.
     drop(command);
-    let log = thread::spawn(move || {
-        let mut tail = Tail::new(LOG_BYTES);
+    let tail = Arc::new(Mutex::new(Tail::new(LOG_BYTES)));
+    let (closed, closing) = mpsc::channel::<()>();
+    let kept = Arc::clone(&tail);
+    thread::spawn(move || {
         let mut piece = [0; 8192];
         while let Ok(len @ 1..) = reader.read(&mut piece) {
-            tail.push(&piece[..len]);
+            lock(&kept).push(&piece[..len]);
         }
-        tail.into_text()
+        drop(closed);
     });
     let ended = wait(&mut child)?;
-    Ok((ended, log.join().unwrap_or_default()))
+    // Something a build script left running may hold the pipe open for ever.
+    let _ = closing.recv_timeout(LAST_WORDS);
+    let log = lock(&tail).text();
+    Ok((ended, log))
+}
+
+fn lock(tail: &Mutex<Tail>) -> MutexGuard<'_, Tail> {
+    tail.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn wait(child: &mut Child) -> io::Result<Ended> {
@@ -244,6 +256,15 @@ mod tests {
         let (ended, log) = run(command).unwrap();
         assert!(matches!(ended, Ended::Badly(why) if why.contains('3')));
         assert_eq!(log, "out\nerr\n");
+    }
+
+    #[test]
+    fn a_process_left_behind_does_not_hold_the_build_up() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo done; sleep 20 &"]);
+        let (ended, log) = run(command).unwrap();
+        assert!(matches!(ended, Ended::Well));
+        assert_eq!(log, "done\n");
     }
 
     #[test]

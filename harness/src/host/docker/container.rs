@@ -55,6 +55,20 @@ impl Container {
         fs::read_to_string(&path).map_err(DockerError::io(path))
     }
 
+    /// All its processes: who may hold the ports it is asked on.
+    pub fn pids(&self) -> Vec<u32> {
+        let ours = |pid: &u32| {
+            fs::read_to_string(format!("/proc/{pid}/cgroup"))
+                .is_ok_and(|lines| lines.contains(&self.id))
+        };
+        fs::read_dir("/proc")
+            .into_iter()
+            .flatten()
+            .filter_map(|one| one.ok()?.file_name().to_str()?.parse().ok())
+            .filter(ours)
+            .collect()
+    }
+
     /// Whether it lives, and how it ended.
     pub fn state(&self) -> Result<ContainerState, DockerError> {
         self.engine.state(&self.id)

@@ -163,7 +163,7 @@ impl Engine {
         Ok(ContainerState::from(found))
     }
 
-    /// The end of what it wrote, both streams in order of arrival.
+    /// The end of what it wrote, both streams, about in order.
     pub(super) fn logs(&self, id: &str) -> Result<String, DockerError> {
         let options = LogsOptions {
             stdout: true,
@@ -172,14 +172,14 @@ impl Engine {
             ..LogsOptions::default()
         };
         let mut pieces = self.docker.logs(id, Some(options));
-        let tail = self.ask("reading a container's log", async {
+        let mut tail = self.ask("reading a container's log", async {
             let mut tail = Tail::new(LOG_BYTES);
             while let Some(piece) = pieces.next().await {
                 tail.push(&piece?.into_bytes());
             }
             Ok(tail)
         })?;
-        Ok(tail.into_text())
+        Ok(tail.text())
     }
 
     /// Asks it to stop, and kills it when `grace` is over.

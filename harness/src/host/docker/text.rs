@@ -26,7 +26,7 @@ impl Tail {
     }
 
     /// The kept end as plain text; says how much is missing before it.
-    pub fn into_text(mut self) -> String {
+    pub fn text(&mut self) -> String {
         let text =
             plain(&String::from_utf8_lossy(self.bytes.make_contiguous()));
         if self.dropped == 0 {
@@ -109,14 +109,14 @@ mod tests {
         let mut tail = Tail::new(4);
         tail.push(b"ab");
         tail.push(b"cdef");
-        assert_eq!(tail.into_text(), "[2 bytes before this left out]\ncdef");
+        assert_eq!(tail.text(), "[2 bytes before this left out]\ncdef");
     }
 
     #[test]
     fn a_cut_character_does_not_break_the_text() {
         let mut tail = Tail::new(3);
         tail.push("éé".as_bytes());
-        assert!(tail.into_text().ends_with("\u{fffd}é"));
+        assert!(tail.text().ends_with("\u{fffd}é"));
     }
 
     #[test]

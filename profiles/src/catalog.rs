@@ -1,0 +1,191 @@
+//! Everything there is: all profiles and all entries of a checkout.
+//!
+//! Reads plain files and nothing else. Profiles are ours, so one bad file
+//! refuses the whole catalog; entries are strangers', so a bad one is put
+//! aside with its errors and never stops the others.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crate::entry::{Entry, MetaError};
+use crate::name::{EntryName, ProfileName};
+use crate::profile::{DefError, Profile};
+
+/// All profiles and entries under one root.
+#[derive(Clone, Debug)]
+pub struct Catalog {
+    /// The checkout.
+    pub root: PathBuf,
+    /// Profiles in the order of their file names.
+    pub profiles: Vec<Profile>,
+    /// Entries in the order of their directory names.
+    pub entries: Vec<Entry>,
+    /// What is wrong with the entries that did not load.
+    pub bad: Vec<MetaError>,
+}
+
+/// Why no catalog could be made.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogError {
+    /// A folder or file could not be read.
+    #[error("{path}: {source}; run inside a checkout of the arena")]
+    Read {
+        /// The folder or file.
+        path: String,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// A definition was refused.
+    #[error(transparent)]
+    Definition(#[from] DefError),
+    /// A definition's file name is no profile name.
+    #[error("{path}: {why}; rename the file")]
+    Name {
+        /// The file.
+        path: String,
+        /// What is wrong with its name.
+        why: String,
+    },
+    /// No entry of that name loads.
+    #[error("no entry `{name}` in frameworks/; there are: {known}")]
+    NoEntry {
+        /// The name asked for.
+        name: String,
+        /// The entries there are.
+        known: String,
+    },
+    /// No profile of that name.
+    #[error("no profile `{name}` in profiles/defs/; there are: {known}")]
+    NoProfile {
+        /// The name asked for.
+        name: String,
+        /// The profiles there are.
+        known: String,
+    },
+}
+
+impl Catalog {
+    /// Loads `profiles/defs/*.toml` and `frameworks/*/meta.json` of `root`.
+    pub fn load(root: &Path) -> Result<Catalog, CatalogError> {
+        let profiles = load_profiles(&root.join("profiles/defs"))?;
+        let names: Vec<ProfileName> =
+            profiles.iter().map(|p| p.name.clone()).collect();
+        let (entries, bad) = load_entries(&root.join("frameworks"), &names)?;
+        Ok(Catalog { root: root.to_path_buf(), profiles, entries, bad })
+    }
+
+    /// The profile called `name`.
+    pub fn profile(&self, name: &str) -> Result<&Profile, CatalogError> {
+        self.profiles.iter().find(|p| p.name.as_str() == name).ok_or_else(
+            || CatalogError::NoProfile {
+                name: name.chars().take(64).collect(),
+                known: join(self.profiles.iter().map(|p| p.name.as_str())),
+            },
+        )
+    }
+
+    /// The entry called `name`.
+    pub fn entry(&self, name: &str) -> Result<&Entry, CatalogError> {
+        self.entries.iter().find(|e| e.name.as_str() == name).ok_or_else(|| {
+            CatalogError::NoEntry {
+                name: name.chars().take(64).collect(),
+                known: join(self.entries.iter().map(|e| e.name.as_str())),
+            }
+        })
+    }
+
+    /// The directory of an entry.
+    pub fn entry_dir(&self, entry: &Entry) -> PathBuf {
+        self.root.join("frameworks").join(entry.name.as_str())
+    }
+}
+
+fn join<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.collect::<Vec<_>>().join(", ")
+}
+
+fn listing(dir: &Path) -> Result<Vec<PathBuf>, CatalogError> {
+    let fail =
+        |source| CatalogError::Read { path: dir.display().to_string(), source };
+    let mut paths = Vec::new();
+    for item in fs::read_dir(dir).map_err(fail)? {
+        paths.push(item.map_err(fail)?.path());
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// All definitions of one folder; the file stem is the name.
+fn load_profiles(dir: &Path) -> Result<Vec<Profile>, CatalogError> {
+    let mut out = Vec::new();
+    for path in listing(dir)? {
+        if path.extension().is_none_or(|e| e != "toml") {
+            continue;
+        }
+        let shown = path.display().to_string();
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        let name: ProfileName = stem.parse().map_err(|why| {
+            CatalogError::Name { path: shown.clone(), why: format!("{why}") }
+        })?;
+        let source = fs::read_to_string(&path).map_err(|source| {
+            CatalogError::Read { path: shown.clone(), source }
+        })?;
+        out.push(Profile::parse(name, &shown, &source)?);
+    }
+    Ok(out)
+}
+
+type Loaded = (Vec<Entry>, Vec<MetaError>);
+
+fn load_entries(
+    dir: &Path,
+    known: &[ProfileName],
+) -> Result<Loaded, CatalogError> {
+    let (mut entries, mut bad) = (Vec::new(), Vec::new());
+    let mut folded: BTreeMap<String, String> = BTreeMap::new();
+    for path in listing(dir)? {
+        let meta = path.join("meta.json");
+        let dir_name =
+            path.file_name().unwrap_or_default().to_string_lossy().to_string();
+        // `_shared` and the like hold no entry.
+        if !path.is_dir() || dir_name.starts_with(['_', '.']) {
+            continue;
+        }
+        let file = meta.display().to_string();
+        let fault = |field: &str, found: String, allowed: &str| MetaError {
+            file: file.clone(),
+            field: field.into(),
+            found,
+            allowed: allowed.into(),
+        };
+        let name: EntryName = match dir_name.parse() {
+            Ok(name) => name,
+            Err(why) => {
+                bad.push(fault("(directory)", format!("{why}"), "rename it"));
+                continue;
+            }
+        };
+        let json = match fs::read_to_string(&meta) {
+            Ok(json) => json,
+            Err(why) => {
+                let todo = "every directory of frameworks/ needs one";
+                bad.push(fault("(whole file)", format!("{why}"), todo));
+                continue;
+            }
+        };
+        if let Some(twin) = folded.insert(dir_name.to_lowercase(), dir_name) {
+            let found =
+                format!("a name that differs from `{twin}` only in case");
+            bad.push(fault("(directory)", found, "rename one of them"));
+            continue;
+        }
+        match Entry::parse(name, &file, &json, known) {
+            Ok(entry) => entries.push(entry),
+            Err(errors) => bad.extend(errors),
+        }
+    }
+    Ok((entries, bad))
+}

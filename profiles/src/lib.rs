@@ -1,0 +1,25 @@
+//! The contract of the arena: what is asked, what is right, what is written
+//! down and how it is scored.
+//!
+//! Everything here is pure. There are no sockets, no processes and no clock,
+//! so the rig, the judge, the gun and the board can all share it and can never
+//! disagree. The two exceptions read or write plain files and say so:
+//! [`catalog`] loads definitions, [`data`] writes the generated data.
+
+pub mod ask;
+pub mod catalog;
+pub mod cpuset;
+pub mod data;
+pub mod entry;
+pub mod hist;
+pub mod name;
+pub mod oracle;
+pub mod profile;
+pub mod record;
+pub mod rng;
+pub mod sample;
+pub mod score;
+pub mod spec;
+pub mod stat;
+pub mod units;
+pub mod verdict;

@@ -1,0 +1,230 @@
+//! The oracle: what the right answer to a question is, and whether a reply is
+//! that answer.
+//!
+//! The judge and the gun share it. It knows nothing of connections or
+//! framing: it is handed a complete reply.
+
+mod decode;
+mod json;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use crate::ask::Ask;
+use crate::data::{Dataset, STATIC_FILES};
+
+pub use decode::Coding;
+
+/// A complete reply, framing removed, content coding not.
+#[derive(Clone, Copy, Debug)]
+pub struct Reply<'a> {
+    /// The status code.
+    pub status: u16,
+    /// The `Content-Type` header.
+    pub content_type: Option<&'a str>,
+    /// The `Content-Encoding` header.
+    pub content_encoding: Option<&'a str>,
+    /// The body as it came over the wire.
+    pub body: &'a [u8],
+}
+
+/// Why a complete reply is not the right answer.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum Wrong {
+    /// Another status code.
+    #[error("status: expected {expected}, found {found}")]
+    Status {
+        /// The right one.
+        expected: u16,
+        /// The one that came.
+        found: u16,
+    },
+    /// Another content type, or none.
+    #[error("content type: expected {expected}, found {found}")]
+    ContentType {
+        /// The right one.
+        expected: &'static str,
+        /// The one that came.
+        found: String,
+    },
+    /// A content coding that was not asked for, is missing, or is broken.
+    #[error("content encoding: {0}")]
+    Encoding(String),
+    /// The right status and headers, but another body.
+    #[error("body: {0}")]
+    Body(String),
+}
+
+impl Wrong {
+    /// A short stable word for counting.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Wrong::Status { .. } => "status",
+            Wrong::ContentType { .. } => "content-type",
+            Wrong::Encoding(_) => "encoding",
+            Wrong::Body(_) => "body",
+        }
+    }
+}
+
+/// Knows every right answer.
+#[derive(Clone, Debug)]
+pub struct Oracle {
+    dataset: Dataset,
+    files: BTreeMap<usize, Arc<[u8]>>,
+}
+
+impl Oracle {
+    /// An oracle over a dataset and the raw bytes of the static files, which
+    /// are looked up by name.
+    pub fn new(
+        dataset: Dataset,
+        mut file: impl FnMut(&str) -> Option<Vec<u8>>,
+    ) -> Oracle {
+        let files = STATIC_FILES
+            .iter()
+            .enumerate()
+            .filter_map(|(i, f)| Some((i, file(f.name)?.into())))
+            .collect();
+        Oracle { dataset, files }
+    }
+
+    /// The dataset it answers from.
+    pub fn dataset(&self) -> &Dataset {
+        &self.dataset
+    }
+
+    /// Judges one reply. Whole bodies are compared, decoded if need be.
+    pub fn judge(&self, ask: &Ask, reply: &Reply<'_>) -> Result<(), Wrong> {
+        if reply.status != 200 {
+            return Err(Wrong::Status { expected: 200, found: reply.status });
+        }
+        content_type(ask, reply.content_type)?;
+        let limit = self.longest(ask);
+        let body = decode::decode(
+            ask.accept_encoding(),
+            must_encode(ask),
+            reply,
+            limit,
+        )?;
+        self.body(ask, &body)
+    }
+
+    /// The exact body of an answer whose bytes are fixed, and `None` where
+    /// the layout is free (JSON) or coded (static files).
+    pub fn exact(&self, ask: &Ask) -> Option<String> {
+        match ask {
+            Ask::Sum { a, b, body, .. } => {
+                let third = body.map_or(0, |(v, _)| v);
+                Some(a.wrapping_add(*b).wrapping_add(third).to_string())
+            }
+            Ask::Pipeline => Some("ok".into()),
+            Ask::Upload { len, .. } => Some(len.to_string()),
+            Ask::Json { .. } | Ask::Static { .. } => None,
+        }
+    }
+
+    /// A number that is equal for two asks exactly when they have the same
+    /// answer, for asks whose right body may be remembered once judged.
+    pub fn key(&self, ask: &Ask) -> Option<u64> {
+        match ask {
+            Ask::Json { count, multiplier, .. } => {
+                // 40 bits hold every multiplier of the contract.
+                let m = multiplier.unwrap_or(1);
+                let m = u64::try_from(m).ok().filter(|m| *m < 1 << 40)?;
+                Some(1 << 63 | u64::from(*count) << 40 | m)
+            }
+            Ask::Static { file, .. } => Some(*file as u64),
+            _ => None,
+        }
+    }
+
+    /// The raw bytes of a static file.
+    pub fn file(&self, index: usize) -> Option<&[u8]> {
+        self.files.get(&index).map(|f| &f[..])
+    }
+
+    /// The decoded body may be at most so long; past it decoding stops.
+    fn longest(&self, ask: &Ask) -> usize {
+        match ask {
+            Ask::Static { file, .. } => self.file(*file).map_or(0, <[u8]>::len),
+            // Generous white space is legal in JSON.
+            Ask::Json { .. } => 1 << 20,
+            _ => 64,
+        }
+    }
+
+    fn body(&self, ask: &Ask, body: &[u8]) -> Result<(), Wrong> {
+        match ask {
+            Ask::Json { count, multiplier, .. } => json::compare(
+                &self.dataset,
+                *count,
+                multiplier.unwrap_or(1),
+                body,
+            )
+            .map_err(Wrong::Body),
+            Ask::Static { file, .. } => match self.file(*file) {
+                Some(right) => same(right, body),
+                None => Err(Wrong::Body("the oracle has no such file".into())),
+            },
+            _ => {
+                let right = self.exact(ask).unwrap_or_default();
+                same(right.as_bytes(), body)
+            }
+        }
+    }
+}
+
+/// Under `json-comp`, an answer must be compressed when the client asks.
+fn must_encode(ask: &Ask) -> bool {
+    matches!(ask, Ask::Json { accept_encoding: Some(_), .. })
+}
+
+fn content_type(ask: &Ask, found: Option<&str>) -> Result<(), Wrong> {
+    let allowed: &[&'static str] = match ask {
+        Ask::Json { .. } => &["application/json"],
+        Ask::Static { file, .. } => {
+            STATIC_FILES.get(*file).map_or(&[], |f| f.content_types)
+        }
+        _ => &["text/plain"],
+    };
+    let bare = found.unwrap_or("").split(';').next().unwrap_or("").trim();
+    if allowed.iter().any(|a| a.eq_ignore_ascii_case(bare)) {
+        return Ok(());
+    }
+    Err(Wrong::ContentType {
+        expected: allowed.first().copied().unwrap_or("none"),
+        found: found.map_or("none".into(), |f| clip(f.as_bytes())),
+    })
+}
+
+fn same(right: &[u8], found: &[u8]) -> Result<(), Wrong> {
+    if right == found {
+        return Ok(());
+    }
+    let at = right.iter().zip(found).take_while(|(a, b)| a == b).count();
+    Err(Wrong::Body(if right.len() <= 64 {
+        format!("expected `{}`, found `{}`", clip(right), clip(found))
+    } else {
+        format!(
+            "expected {} bytes, found {}; they differ from byte {at}",
+            right.len(),
+            found.len()
+        )
+    }))
+}
+
+/// A stranger's bytes, short and printable.
+pub fn clip(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(80)]);
+    let mut out: String = text
+        .chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect();
+    if bytes.len() > 80 {
+        out.push('…');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

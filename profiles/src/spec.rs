@@ -1,0 +1,44 @@
+//! What the gun is told: one shot, complete, as one JSON document on stdin.
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{cpuset::CpuSet, name::ProfileName};
+
+/// The schema of [`Spec`] this version reads and writes.
+pub const SPEC_SCHEMA: u32 = 1;
+
+/// One shot. Times are in nanoseconds and count from the phase before.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// [`SPEC_SCHEMA`]; another number is refused by name.
+    pub schema: u32,
+    /// The profile to fire.
+    pub profile: ProfileName,
+    /// The text of its definition file, so that the gun needs no catalog.
+    pub definition: String,
+    /// Where the server listens.
+    pub target: SocketAddr,
+    /// The level: connections to hold open.
+    pub connections: u32,
+    /// Event loops; connections are split evenly over them.
+    pub threads: u32,
+    /// CPUs the threads are pinned to, in turn. `None` leaves them free.
+    pub cpus: Option<CpuSet>,
+    /// All randomness comes from here; thread `i` draws from lane `i`.
+    pub seed: u64,
+    /// All connections must be made within this time.
+    pub connect_timeout_ns: u64,
+    /// Load that is thrown away.
+    pub warmup_ns: u64,
+    /// At most so long is waited for what the warm-up left in flight.
+    pub gap_ns: u64,
+    /// The measured interval.
+    pub window_ns: u64,
+    /// An answer that takes longer is a time-out. Counted from its send.
+    pub timeout_ns: u64,
+    /// The folder of the generated data (dataset, static files).
+    pub data_dir: PathBuf,
+}
