@@ -42,3 +42,9 @@ pub struct Spec {
     /// The folder of the generated data (dataset, static files).
     pub data_dir: PathBuf,
 }
+
+/// The line the gun writes to stderr, flushed, when its window opens; the rig
+/// reads the server's meters at that moment. Nothing else marks it.
+pub const WINDOW_OPEN: &str = "loadgen: window open";
+/// The same for the moment the window closes, before anything is torn down.
+pub const WINDOW_CLOSED: &str = "loadgen: window closed";
