@@ -16,6 +16,8 @@ fi
 say "making $image (about half a minute)"
 target=$(rustc -vV | sed -n 's/^host: //p')
 sysroot=$(rustc --print sysroot)
+[[ -x $sysroot/bin/cargo && $sysroot != /usr ]] ||
+  die 5 "$image needs a toolchain in a folder of its own, as rustup makes it; found $sysroot"
 context=$(mktemp -d "$ARENA_CACHE/rust-context.XXXXXX")
 trap 'rm -rf "$context"' EXIT
 mkdir -p "$context/toolchain/bin" "$context/toolchain/lib/rustlib"
