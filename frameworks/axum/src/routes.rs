@@ -1,0 +1,58 @@
+//! Every endpoint of the entry and the middleware it runs behind.
+
+use std::path::Path;
+
+use axum::{
+    Json, Router,
+    extract::{DefaultBodyLimit, Path as Segment, Query, State},
+    http::StatusCode,
+    routing::get,
+};
+use serde::Deserialize;
+use tower_http::{compression::CompressionLayer, services::ServeDir};
+
+use crate::{
+    dataset::{Dataset, Listing},
+    sum, upload,
+};
+
+pub fn router(dataset: &'static Dataset, static_dir: &Path) -> Router {
+    let files =
+        ServeDir::new(static_dir).precompressed_br().precompressed_gzip();
+    let upload = axum::routing::post(upload::post)
+        .layer(DefaultBodyLimit::max(upload::LIMIT_BYTES));
+
+    Router::new()
+        .route("/baseline11", get(sum::get).post(sum::post))
+        .route("/pipeline", get(pipeline))
+        .route("/json/{count}", get(json).layer(CompressionLayer::new()))
+        .route("/upload", upload)
+        .nest_service("/static", files)
+        .with_state(dataset)
+}
+
+async fn pipeline() -> &'static str {
+    "ok"
+}
+
+#[derive(Deserialize)]
+struct Multiplier {
+    #[serde(default = "one")]
+    m: i64,
+}
+
+fn one() -> i64 {
+    1
+}
+
+async fn json(
+    State(dataset): State<&'static Dataset>,
+    Segment(count): Segment<u64>,
+    Query(Multiplier { m }): Query<Multiplier>,
+) -> Result<Json<Listing<'static>>, StatusCode> {
+    dataset.listing(count, m).map(Json).ok_or(StatusCode::BAD_REQUEST)
+}
+
+#[cfg(test)]
+#[path = "routes_test.rs"]
+mod tests;
