@@ -1,1 +1,8 @@
-//! harness
+//! The rig: starts entries on pinned CPUs, fires the gun at them and writes
+//! down what happened.
+//!
+//! Nothing here judges answers or ranks entries. The gun is another process;
+//! the judge's verdicts come in as data.
+
+pub mod host;
+pub mod watch;

@@ -1,0 +1,183 @@
+//! Where entries run: the one seam to processes and containers.
+//!
+//! A [`Host`] builds an entry into an [`Artifact`] and starts it as a
+//! [`Server`]. The runner knows nothing else of it, so a shot is fired the
+//! same way at a process, at a container and at the fake of the tests.
+
+pub mod docker;
+
+use std::{
+    fmt,
+    net::{Ipv4Addr, SocketAddr},
+    path::{Path, PathBuf},
+};
+
+use profiles::{cpuset::CpuSet, entry::Entry, profile::Profile, units::Bytes};
+
+use crate::watch::Cgroup;
+
+/// What a build made: the thing that will run.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Artifact {
+    /// `sha256:` and hex: changes with any byte of what will run.
+    pub digest: String,
+    /// A binary's path or an image's name.
+    pub what: String,
+}
+
+/// Where the generated data lies on this machine.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct DataPaths {
+    /// `dataset.json`.
+    pub dataset: PathBuf,
+    /// The folder of static files.
+    pub statics: PathBuf,
+    /// The folder of `server.crt` and `server.key`.
+    pub certs: PathBuf,
+}
+
+impl DataPaths {
+    /// The layout under one data folder: `dataset.json`, `static/`, `certs/`.
+    pub fn under(dir: &Path) -> DataPaths {
+        DataPaths {
+            dataset: dir.join("dataset.json"),
+            statics: dir.join("static"),
+            certs: dir.join("certs"),
+        }
+    }
+}
+
+/// One start of one entry for one profile.
+#[derive(Clone, Debug)]
+pub struct Launch<'a> {
+    /// The run's id: the label of everything that is started.
+    pub run: &'a str,
+    /// Who.
+    pub entry: &'a Entry,
+    /// The entry's directory.
+    pub dir: &'a Path,
+    /// For which profile.
+    pub profile: &'a Profile,
+    /// What [`Host::build`] made.
+    pub artifact: &'a Artifact,
+    /// CPUs it may use; `None` leaves it free.
+    pub cpus: Option<CpuSet>,
+    /// Hard memory cap without swap; `None` is no cap.
+    pub memory: Option<Bytes>,
+    /// The data it serves; read-only to it.
+    pub data: &'a DataPaths,
+    /// Further environment variables, by the profile's contract.
+    pub env: Vec<(String, String)>,
+    /// File for its output; capped by the host.
+    pub log: &'a Path,
+    /// Open files it must be allowed.
+    pub open_files: u64,
+}
+
+/// Whose fault it is that something did not work: the runner branches on it.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum HostError {
+    /// The entry's own: recorded, and the run goes on with the others.
+    #[error("{why}")]
+    Entry {
+        /// What happened and what to do.
+        why: String,
+        /// The end of its output. A stranger's text.
+        log_tail: String,
+    },
+    /// The machine's: nothing can be measured here as it is. Exit code 5.
+    #[error("{0}")]
+    Unfit(String),
+    /// Ours. Exit code 1.
+    #[error("{0}")]
+    Ours(String),
+}
+
+impl HostError {
+    /// An entry's failure without output.
+    pub fn entry(why: impl Into<String>) -> HostError {
+        HostError::Entry { why: why.into(), log_tail: String::new() }
+    }
+}
+
+/// How a server ended, or was seen to be restarted.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Exit {
+    /// Its exit code, when it ended by itself.
+    pub code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// Killed, or a process of it killed, for want of memory.
+    pub oom: bool,
+    /// Times it was started again since [`Host::start`].
+    pub restarts: u32,
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let how = match (self.oom, self.restarts, self.signal, self.code) {
+            (true, ..) => "was killed for want of memory (OOM)".to_string(),
+            (_, n @ 1.., ..) => format!("was restarted {n} times"),
+            (_, _, Some(s), _) => format!("was ended by signal {s}"),
+            (_, _, _, Some(c)) => format!("exited with code {c}"),
+            _ => "ended".to_string(),
+        };
+        f.pad(&how)
+    }
+}
+
+/// A place entries run.
+pub trait Host {
+    /// `local`, `docker`, `stack` or `fake`: goes into the record.
+    fn name(&self) -> &'static str;
+
+    /// The engine and its version for the environment record, or `none`.
+    fn engine(&self) -> String {
+        "none".into()
+    }
+
+    /// Whether it can work at all; [`HostError::Unfit`] says what to do.
+    fn check(&self) -> Result<(), HostError>;
+
+    /// Builds the entry in `dir`. `progress` gets one short line at a time.
+    fn build(
+        &self,
+        entry: &Entry,
+        dir: &Path,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Artifact, HostError>;
+
+    /// Starts it and returns at once; it need not listen yet.
+    fn start(&self, launch: &Launch<'_>) -> Result<Box<dyn Server>, HostError>;
+
+    /// Removes what `run` left behind, or with `None` what any dead run did.
+    /// Only ever touches what carries our label. Says how many it removed.
+    fn clean(&self, run: Option<&str>) -> Result<usize, HostError>;
+}
+
+/// One started entry. Dropping it stops it.
+pub trait Server {
+    /// Where it listens on the contract's `port`.
+    fn address(&self, port: u16) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, port).into()
+    }
+
+    /// All its live processes, as numbered on this machine.
+    fn pids(&self) -> Vec<i32>;
+
+    /// Where its CPU time and memory are accounted, when it has a cgroup of
+    /// its own.
+    fn cgroup(&self) -> Option<&Cgroup>;
+
+    /// How it ended, was restarted or lost a process to OOM; `None` while it
+    /// lives as it was started. Never blocks for long.
+    fn exited(&mut self) -> Option<Exit>;
+
+    /// The end of its output: at most 64 KiB, without control characters
+    /// other than line ends.
+    fn log_tail(&self) -> String;
+
+    /// Asks it to end, kills it after a bounded wait, removes all of it.
+    /// A second call does nothing.
+    fn stop(&mut self) -> Result<(), HostError>;
+}

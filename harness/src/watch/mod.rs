@@ -1,0 +1,5 @@
+//! What a pool of processes used: exact CPU time and memory.
+
+mod cgroup;
+
+pub use cgroup::Cgroup;
