@@ -99,7 +99,7 @@ pub struct BoardInput {
 }
 
 /// Why there can be no board.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InputError {
     /// Two rows would answer to one name.
     #[error("entry {0:?} stands twice on the {1} board; give it one name")]
