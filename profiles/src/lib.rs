@@ -7,6 +7,7 @@
 //! [`catalog`] loads definitions, [`data`] writes the generated data.
 
 pub mod ask;
+pub mod board;
 pub mod catalog;
 pub mod cpuset;
 pub mod data;
