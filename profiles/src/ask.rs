@@ -40,6 +40,8 @@ pub enum Ask {
         multiplier: Option<i64>,
         /// The `Accept-Encoding` header, if any.
         accept_encoding: Option<Arc<str>>,
+        /// Whether an acceptable coding must be used, as under `json-comp`.
+        must_encode: bool,
     },
     /// `POST /upload` with bytes `offset..offset + len` of the upload block.
     Upload {
@@ -205,13 +207,14 @@ fn draw_kind(
             body: body.map(|f| (rng.between(r.low, r.high), f)),
         },
         Kind::Pipeline => Ask::Pipeline,
-        Kind::Json { counts, multiplier, .. } => {
+        Kind::Json { counts, multiplier, must_encode, .. } => {
             let counts = rng.pick(counts)?;
             Ask::Json {
                 path: path.clone(),
                 count: rng.between(counts.low, counts.high) as u32,
                 multiplier: multiplier.map(|m| rng.between(m.low, m.high)),
                 accept_encoding: accept.clone(),
+                must_encode: *must_encode,
             }
         }
         Kind::Upload { sizes, body } => {

@@ -19,9 +19,9 @@ use crate::profile::{DefError, Profile};
 pub struct Catalog {
     /// The checkout.
     pub root: PathBuf,
-    /// Profiles in the order of their file names.
+    /// Profiles in the order of their names.
     pub profiles: Vec<Profile>,
-    /// Entries in the order of their directory names.
+    /// Entries in the order of their names.
     pub entries: Vec<Entry>,
     /// What is wrong with the entries that did not load.
     pub bad: Vec<MetaError>,
@@ -135,6 +135,8 @@ fn load_profiles(dir: &Path) -> Result<Vec<Profile>, CatalogError> {
         })?;
         out.push(Profile::parse(name, &shown, &source)?);
     }
+    // `a-b.toml` sorts before `a.toml`; names do not.
+    out.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(out)
 }
 
@@ -187,5 +189,6 @@ fn load_entries(
             Err(errors) => bad.extend(errors),
         }
     }
+    entries.sort_by(|a: &Entry, b: &Entry| a.name.cmp(&b.name));
     Ok((entries, bad))
 }

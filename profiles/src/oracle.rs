@@ -176,7 +176,7 @@ impl Oracle {
 
 /// Under `json-comp`, an answer must be compressed when the client asks.
 fn must_encode(ask: &Ask) -> bool {
-    matches!(ask, Ask::Json { accept_encoding: Some(_), .. })
+    matches!(ask, Ask::Json { must_encode: true, .. })
 }
 
 fn content_type(ask: &Ask, found: Option<&str>) -> Result<(), Wrong> {

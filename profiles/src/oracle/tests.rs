@@ -43,6 +43,7 @@ fn ask_json(count: u32, m: i64, accept: Option<&str>) -> Ask {
         count,
         multiplier: Some(m),
         accept_encoding: accept.map(Into::into),
+        must_encode: accept.is_some(),
     }
 }
 

@@ -148,6 +148,8 @@ pub enum Kind {
         counts: Vec<Range>,
         /// Where `m` is drawn from; `None` sends no `m`.
         multiplier: Option<Range>,
+        /// Whether an acceptable content coding must be used.
+        must_encode: bool,
     },
     /// `POST /upload` with random bytes.
     Upload {

@@ -232,6 +232,7 @@ fn kind(c: &WireClass) -> Result<Kind, String> {
         ("body", c.body.is_some()),
         ("counts", c.counts.is_some()),
         ("multiplier", c.multiplier.is_some()),
+        ("must_encode", c.must_encode.is_some()),
         ("sizes", c.sizes.is_some()),
         ("files", c.files.is_some()),
         ("min", c.min.is_some()),
@@ -255,11 +256,12 @@ fn kind(c: &WireClass) -> Result<Kind, String> {
         ),
         Ask::Pipeline => (&[], Kind::Pipeline),
         Ask::Json => (
-            &["path", "counts", "multiplier"],
+            &["path", "counts", "multiplier", "must_encode"],
             Kind::Json {
                 path: need(&c.path, "path")?,
                 counts: some(&c.counts, "counts")?,
                 multiplier: c.multiplier,
+                must_encode: c.must_encode.unwrap_or(false),
             },
         ),
         Ask::Upload => (

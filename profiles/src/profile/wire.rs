@@ -91,6 +91,7 @@ pub(super) struct WireClass {
     pub body: Option<Framing>,
     pub counts: Option<Vec<Range>>,
     pub multiplier: Option<Range>,
+    pub must_encode: Option<bool>,
     pub sizes: Option<Vec<SizeRange>>,
     pub files: Option<Vec<String>>,
     pub min: Option<Range>,

@@ -1,0 +1,79 @@
+//! The catalog: one bad entry is reported in full and never stops the others.
+
+use std::{fs, path::Path};
+
+use profiles::catalog::{Catalog, CatalogError};
+
+const GOOD: &str = r#"{"type": "tuned", "tests": ["baseline"]}"#;
+
+fn tree(metas: &[(&str, &str)]) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let defs = dir.path().join("profiles/defs");
+    fs::create_dir_all(&defs).unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for name in ["baseline.toml", "baseline-h2.toml"] {
+        fs::copy(root.join("defs").join(name), defs.join(name)).unwrap();
+    }
+    for (name, meta) in metas {
+        let entry = dir.path().join("frameworks").join(name);
+        fs::create_dir_all(&entry).unwrap();
+        fs::write(entry.join("meta.json"), meta).unwrap();
+    }
+    dir
+}
+
+#[test]
+fn each_fault_is_named_and_the_good_entry_still_loads() {
+    let dir = tree(&[
+        ("bad-type", r#"{"type": "fast", "tests": ["baseline"]}"#),
+        ("bad-profile", r#"{"type": "tuned", "tests": ["basline"]}"#),
+        ("twice", r#"{"type": "tuned", "tests": ["baseline", "baseline"]}"#),
+        ("syntax", "{\"type\": \"tuned\",}"),
+        ("Case", GOOD),
+        ("case", GOOD),
+        ("good", GOOD),
+        ("_shared", "not an entry"),
+    ]);
+    let catalog = Catalog::load(dir.path()).unwrap();
+    let names: Vec<_> =
+        catalog.entries.iter().map(|e| e.name.as_str()).collect();
+    assert_eq!(names, ["Case", "good"]);
+    let all: Vec<_> = catalog.bad.iter().map(|e| e.to_string()).collect();
+    assert_eq!(all.len(), 5, "{all:#?}");
+    for part in [
+        "bad-type/meta.json: type: found `\"fast\"`; allowed: production",
+        "bad-profile/meta.json: tests: found `\"basline\"`; allowed: baseline",
+        "twice/meta.json: tests: found `\"baseline\"`; it stands twice",
+        "syntax/meta.json:1:",
+        "case/meta.json: (directory): found a name that differs from `Case`",
+    ] {
+        assert!(all.iter().any(|e| e.contains(part)), "{part}: {all:#?}");
+    }
+}
+
+#[test]
+fn unknown_names_list_the_known_ones() {
+    let dir = tree(&[("good", GOOD)]);
+    let catalog = Catalog::load(dir.path()).unwrap();
+    let error = catalog.entry("axum").unwrap_err().to_string();
+    assert!(error.ends_with("there are: good"), "{error}");
+    let error = catalog.profile("x").unwrap_err().to_string();
+    assert!(error.ends_with("there are: baseline, baseline-h2"), "{error}");
+}
+
+#[test]
+fn a_folder_that_is_no_checkout_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let error = Catalog::load(dir.path()).unwrap_err();
+    assert!(matches!(error, CatalogError::Read { .. }));
+    assert!(error.to_string().contains("run inside a checkout"));
+}
+
+#[test]
+fn a_definition_with_a_bad_name_is_refused() {
+    let dir = tree(&[("good", GOOD)]);
+    let defs = dir.path().join("profiles/defs");
+    fs::rename(defs.join("baseline.toml"), defs.join("bad name.toml")).unwrap();
+    let error = Catalog::load(dir.path()).unwrap_err().to_string();
+    assert!(error.contains("bad name.toml"), "{error}");
+}
