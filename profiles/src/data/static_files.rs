@@ -1,5 +1,7 @@
 //! The 20 static files: names, sizes and content types of the contract.
 
+use super::assets;
+
 /// One file under `/static/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StaticFile {
@@ -66,6 +68,12 @@ impl StaticFile {
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         STATIC_FILES.iter().find(|file| file.name == name)
+    }
+
+    /// The file itself, uncompressed. Made anew by each call, in milliseconds.
+    #[must_use]
+    pub fn contents(&self) -> Vec<u8> {
+        assets::contents(self)
     }
 }
 
