@@ -6,13 +6,12 @@
 
 use std::{fmt::Write as _, sync::Arc};
 
-use crate::data::STATIC_FILES;
+use crate::data::{STATIC_FILES, UPLOAD_MAX_BYTES, UploadBlock};
 use crate::profile::{Class, Framing, Kind, Lane, Profile};
 use crate::rng::Rng;
 
-/// The largest body of the contract; [`crate::data`] makes a block from which
-/// every upload body is a slice.
-pub const MAX_BODY: u32 = 20 * 1024 * 1024;
+/// The largest upload body of the contract, in bytes.
+pub const MAX_BODY: u32 = UPLOAD_MAX_BYTES as u32;
 
 /// One question, complete: enough to write the request and to know its answer.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -43,7 +42,8 @@ pub enum Ask {
         /// Whether an acceptable coding must be used, as under `json-comp`.
         must_encode: bool,
     },
-    /// `POST /upload` with bytes `offset..offset + len` of the upload block.
+    /// `POST /upload` with bytes `offset..offset + len` of the
+    /// [`UploadBlock`].
     Upload {
         /// Where the body begins in the block.
         offset: u32,
@@ -221,8 +221,9 @@ fn draw_kind(
             let sizes = rng.pick(sizes)?;
             let len = rng.between(sizes.low as i64, sizes.high as i64);
             let len = len.clamp(0, i64::from(MAX_BODY)) as u32;
+            let last = UploadBlock::last_offset(len as usize)?;
             Ask::Upload {
-                offset: rng.below(u64::from(MAX_BODY - len) + 1) as u32,
+                offset: rng.below(last as u64 + 1) as u32,
                 len,
                 framing: *body,
             }

@@ -3,8 +3,9 @@
 //!
 //! Everything here is pure. There are no sockets, no processes and no clock,
 //! so the rig, the judge, the gun and the board can all share it and can never
-//! disagree. The two exceptions read or write plain files and say so:
-//! [`catalog`] loads definitions, [`data`] writes the generated data.
+//! disagree. The exceptions read or write plain files and say so: [`catalog`]
+//! loads definitions, [`data`] writes the generated data,
+//! [`oracle::Oracle::from_dir`] reads it back.
 
 pub mod ask;
 pub mod board;

@@ -88,6 +88,36 @@ impl Oracle {
         Oracle { dataset, files }
     }
 
+    /// An oracle over the generated data, made in memory.
+    pub fn generated() -> Oracle {
+        let mut made: BTreeMap<String, Vec<u8>> = crate::data::generate()
+            .into_iter()
+            .map(|f| (f.path, f.bytes))
+            .collect();
+        Oracle::new(Dataset::generate(), |name| {
+            made.remove(&format!("static/{name}"))
+        })
+    }
+
+    /// An oracle over the generated data in `dir`, as `arena data` left it.
+    pub fn from_dir(dir: &std::path::Path) -> std::io::Result<Oracle> {
+        let named = |path: &std::path::Path, why: std::io::Error| {
+            let text = format!("{}: {why}; run `arena data`", path.display());
+            std::io::Error::new(why.kind(), text)
+        };
+        let path = dir.join("dataset.json");
+        let bytes = std::fs::read(&path).map_err(|e| named(&path, e))?;
+        let dataset = Dataset::parse(&bytes)
+            .map_err(|e| named(&path, std::io::Error::other(e.to_string())))?;
+        let mut files = BTreeMap::new();
+        for (i, file) in STATIC_FILES.iter().enumerate() {
+            let path = dir.join("static").join(file.name);
+            let bytes = std::fs::read(&path).map_err(|e| named(&path, e))?;
+            files.insert(i, bytes.into());
+        }
+        Ok(Oracle { dataset, files })
+    }
+
     /// The dataset it answers from.
     pub fn dataset(&self) -> &Dataset {
         &self.dataset

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use profiles::ask::{Ask, Drawer, MAX_BODY};
 use profiles::catalog::Catalog;
+use profiles::data::UPLOAD_BLOCK_BYTES;
 use profiles::profile::{Lane, Profile};
 use profiles::rng::Rng;
 
@@ -49,7 +50,7 @@ fn values_stay_within_the_contract() {
     for (_, ask) in draw("upload", 3, 5_000) {
         let Ask::Upload { offset, len, .. } = ask else { panic!("{ask:?}") };
         assert!((495_000..=MAX_BODY).contains(&len));
-        assert!(offset + len <= MAX_BODY);
+        assert!((offset + len) as usize <= UPLOAD_BLOCK_BYTES);
     }
 }
 
