@@ -1,5 +1,5 @@
 //! Prints the list of digests for `profiles/data.sha256`.
 
 fn main() {
-    print!("{}", profiles::data::list(&profiles::data::generate()));
+    print!("{}", profiles::data::digest_list(&profiles::data::generate()));
 }

@@ -55,7 +55,7 @@ pub fn sha256(bytes: &[u8]) -> String {
 
 /// The list that describes `files`.
 #[must_use]
-pub fn list(files: &[DataFile]) -> String {
+pub fn digest_list(files: &[DataFile]) -> String {
     let line =
         |file: &DataFile| format!("{}  {}\n", sha256(&file.bytes), file.path);
     files.iter().map(line).collect()
@@ -66,7 +66,7 @@ pub fn list(files: &[DataFile]) -> String {
 /// # Errors
 ///
 /// Names the first file that differs, is not listed or is not there.
-pub fn check(files: &[DataFile]) -> Result<(), DataError> {
+pub fn check_digests(files: &[DataFile]) -> Result<(), DataError> {
     compare(files, &digests()?)
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::digests::{check, digests, sha256};
+use super::digests::{check_digests, digests, sha256};
 use super::error::DataError;
 use super::generate::generate;
 
@@ -40,7 +40,7 @@ pub fn write(dir: &Path) -> Result<Written, DataError> {
     }
     if !stale.is_empty() {
         let files = generate();
-        check(&files)?;
+        check_digests(&files)?;
         for file in &files {
             if stale.contains(&file.path.as_str()) {
                 replace(&dir.join(&file.path), &file.bytes)?;

@@ -30,7 +30,7 @@ mod words;
 pub use dataset::{
     CATEGORIES, Dataset, DatasetError, ITEMS, Item, NAMES, Rating, TAGS,
 };
-pub use digests::{FileDigest, check, digests, list, sha256};
+pub use digests::{FileDigest, check_digests, digest_list, digests, sha256};
 pub use error::DataError;
 pub use folder::{Written, write};
 pub use generate::{DataFile, generate};
