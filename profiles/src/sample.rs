@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::hist::Hist;
 
@@ -145,6 +145,7 @@ pub struct Sample {
     /// Answers that no request had asked for.
     pub surplus: u64,
     /// Complete answers by status code; sums to right + wrong.
+    #[serde(deserialize_with = "status_codes")]
     pub statuses: BTreeMap<u16, u64>,
     /// Requests by class name.
     pub classes: BTreeMap<String, ClassCount>,
@@ -234,4 +235,18 @@ impl Sample {
         }
         Ok(())
     }
+}
+
+/// JSON keys are texts. Inside a tagged enum serde has forgotten that they
+/// may be read as numbers, so they are parsed here.
+fn status_codes<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<BTreeMap<u16, u64>, D::Error> {
+    BTreeMap::<String, u64>::deserialize(from)?
+        .into_iter()
+        .map(|(code, count)| {
+            let code = code.parse().map_err(serde::de::Error::custom)?;
+            Ok((code, count))
+        })
+        .collect()
 }
