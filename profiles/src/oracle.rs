@@ -10,7 +10,7 @@ mod json;
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::ask::Ask;
-use crate::data::{Dataset, STATIC_FILES};
+use crate::data::{Dataset, STATIC_FILES, StaticFile};
 
 pub use decode::Coding;
 
@@ -88,14 +88,10 @@ impl Oracle {
         Oracle { dataset, files }
     }
 
-    /// An oracle over the generated data, made in memory.
+    /// An oracle over the generated data, made in memory in milliseconds.
     pub fn generated() -> Oracle {
-        let mut made: BTreeMap<String, Vec<u8>> = crate::data::generate()
-            .into_iter()
-            .map(|f| (f.path, f.bytes))
-            .collect();
         Oracle::new(Dataset::generate(), |name| {
-            made.remove(&format!("static/{name}"))
+            StaticFile::named(name).map(StaticFile::contents)
         })
     }
 
