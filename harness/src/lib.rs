@@ -5,4 +5,6 @@
 //! the judge's verdicts come in as data.
 
 pub mod host;
+pub mod interrupt;
+pub mod problem;
 pub mod watch;
