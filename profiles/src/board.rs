@@ -94,7 +94,10 @@ impl Results {
         }
         results.cases = shots
             .into_iter()
-            .map(|(case, shots)| (case, CaseSummary::of(&shots)))
+            .map(|(case, mut shots)| {
+                shots.sort_by_key(|(round, _)| *round);
+                (case, CaseSummary::of(&shots))
+            })
             .collect();
         Ok(results)
     }
@@ -189,7 +192,13 @@ impl Results {
         Ok(Board::of(&self.board_input(league), options)?)
     }
 
-    fn cell(&self, entry: &Contestant, name: &ProfileName, level: u32) -> Cell {
+    /// One entry's cell of one level, as the ranking takes it.
+    pub fn cell(
+        &self,
+        entry: &Contestant,
+        name: &ProfileName,
+        level: u32,
+    ) -> Cell {
         if !entry.profiles.contains(name) {
             return Cell::Missing(Missing::NotEntered);
         }

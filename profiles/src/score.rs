@@ -48,14 +48,11 @@ pub fn coverage_weighted(s: &[f64], of: usize) -> Option<f64> {
     stat::geometric_mean(s)?;
     let mut best_first = s.to_vec();
     best_first.sort_by(|a, b| b.total_cmp(a));
-    let mut sum_of_logs = 0.0;
-    (1..)
-        .zip(best_first)
-        .map(|(k, value)| {
-            sum_of_logs += value.ln();
-            k as f64 / of as f64 * (sum_of_logs / k as f64).exp()
-        })
-        .max_by(f64::total_cmp)
+    let with_best = |k: usize| {
+        let mean = stat::geometric_mean(&best_first[..k])?;
+        Some(k as f64 / of as f64 * mean)
+    };
+    (1..=s.len()).filter_map(with_best).max_by(f64::total_cmp)
 }
 
 /// Geometric mean over the profiles that were run: the naive mean of ratios.

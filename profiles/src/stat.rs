@@ -82,7 +82,11 @@ pub fn mean(values: &[f64]) -> Option<f64> {
 
 /// Geometric mean; refuses zero and less, which would drag it to zero or NaN.
 pub fn geometric_mean(values: &[f64]) -> Option<f64> {
-    Some(mean(&logs(values)?)?.exp())
+    let logs = logs(values)?;
+    let range = min_max(values)?;
+    // Logarithms and back would lose the last digits of a common value.
+    let equal = range.lo == range.hi;
+    Some(if equal { range.lo } else { mean(&logs)?.exp() })
 }
 
 /// Standard deviation of a sample (n − 1 below the line).

@@ -1,1 +1,108 @@
-//! site
+//! The board: static pages from stored runs, and nothing else.
+//!
+//! A build is a pure function of the records. There is no clock, no host name
+//! and no order of a hash map in it, so the same runs give the same bytes.
+//! Every text in a record may be a stranger's: it is cleaned, capped and
+//! escaped on its way into a page.
+
+mod answer;
+mod cells;
+mod chart;
+mod data;
+mod filter;
+mod format;
+mod frame;
+mod heat;
+mod league;
+mod profile;
+mod rank;
+mod rig;
+mod trouble;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use profiles::board::{MixError, Results, Stored};
+use profiles::profile::League;
+use profiles::score::{Board, Options};
+
+/// Why no site could be made.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// The runs do not belong on one board.
+    #[error(transparent)]
+    Mix(#[from] MixError),
+    /// The data did not become JSON.
+    #[error("the ranking does not become JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    /// A file could not be written.
+    #[error("cannot write {path}: {source}; check that it is writable")]
+    Write {
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+}
+
+/// Everything the pages are made from.
+struct Site<'a> {
+    stored: &'a [Stored],
+    results: Results,
+    /// One ranking for each league that has an entry.
+    boards: BTreeMap<League, Board>,
+}
+
+impl<'a> Site<'a> {
+    fn of(stored: &'a [Stored], options: &Options) -> Result<Self, BuildError> {
+        let results = Results::of(stored)?;
+        let mut boards = BTreeMap::new();
+        for league in results.leagues() {
+            boards.insert(league, results.board(league, options)?);
+        }
+        Ok(Self { stored, results, boards })
+    }
+}
+
+/// All files of the site, by their path below its root.
+pub fn files(
+    stored: &[Stored],
+    options: &Options,
+) -> Result<BTreeMap<String, String>, BuildError> {
+    let site = Site::of(stored, options)?;
+    let mut files = BTreeMap::new();
+    files.insert("index.html".into(), league::page(&site, League::Framework));
+    for league in site.boards.keys().copied() {
+        if league != League::Framework {
+            files.insert(league::path(league), league::page(&site, league));
+        }
+    }
+    for fired in &site.results.profiles {
+        files.insert(profile::path(fired), profile::page(&site, fired));
+    }
+    files.insert("data/cells.csv".into(), data::csv(&site));
+    files.insert("data/board.json".into(), data::json(&site)?);
+    Ok(files)
+}
+
+/// Writes the site below `out`, which is made if need be. Files of an earlier
+/// build are replaced; others are left alone. Returns the first page.
+pub fn build(
+    stored: &[Stored],
+    options: &Options,
+    out: &Path,
+) -> Result<PathBuf, BuildError> {
+    for (name, text) in files(stored, options)? {
+        let path = out.join(name);
+        let write = || {
+            fs::create_dir_all(path.parent().unwrap_or(out))?;
+            fs::write(&path, text)
+        };
+        write().map_err(|source| BuildError::Write {
+            path: path.clone(),
+            source,
+        })?;
+    }
+    Ok(out.join("index.html"))
+}
