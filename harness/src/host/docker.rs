@@ -9,75 +9,65 @@ mod container;
 mod engine;
 mod error;
 mod limits;
+mod owner;
 mod text;
 
 use std::path::Path;
 use std::sync::Arc;
 
-pub use build::{BuildArgs, chosen_bases};
-pub use config::{ENTRY_LABEL, RUN_LABEL, Spec};
-pub use container::Container;
-pub use engine::{ContainerState, Engine};
-pub use error::DockerError;
-pub use limits::Limits;
+use profiles::entry::Entry;
 
-/// The name of an entry's image.
-pub fn image_name(dir: &str) -> String {
-    format!("httparena-{dir}")
-}
+use super::{Artifact, Host, HostError, Launch, Server};
+use build::BuildArgs;
+use config::Spec;
+use container::Container;
+use engine::Engine;
+use error::DockerError;
 
-/// The container engine as used by one run.
+/// The container engine as a place entries run.
 #[derive(Debug)]
-pub struct Docker {
+pub struct DockerHost {
     engine: Arc<Engine>,
-    run: String,
     bases: BuildArgs,
 }
 
-impl Docker {
-    /// Connects to the engine; its containers will carry `run` as their label.
-    pub fn connect(run: &str) -> Result<Self, DockerError> {
+impl DockerHost {
+    /// Connects to the engine at `DOCKER_HOST` or the usual socket;
+    /// [`HostError::Unfit`] where none answers.
+    pub fn connect() -> Result<DockerHost, HostError> {
         Ok(Self {
             engine: Arc::new(Engine::connect()?),
-            run: run.to_owned(),
-            bases: chosen_bases(),
+            bases: build::chosen_bases(),
         })
     }
 
-    /// The engine below.
-    pub fn engine(&self) -> &Engine {
-        &self.engine
+    fn build_image(
+        &self,
+        name: &str,
+        dir: &Path,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Artifact, DockerError> {
+        let what = image_name(name);
+        let engine = self.engine.address();
+        build::build(dir, &what, &self.bases, engine, progress)?;
+        match self.engine.image_id(&what)? {
+            Some(digest) => Ok(Artifact { digest, what }),
+            None => Err(DockerError::NotTagged { image: what }),
+        }
     }
 
-    /// Builds the image of the entry in `dir`, and gives its digest.
-    pub fn build(&self, dir: &Path) -> Result<String, DockerError> {
-        let name = dir.file_name().unwrap_or_default().to_string_lossy();
-        let image = image_name(&name);
-        build::build(dir, &image, &self.bases, self.engine.address())?;
-        self.digest(&name)
-    }
-
-    /// The id of an entry's image: it changes with any byte inside.
-    pub fn digest(&self, dir: &str) -> Result<String, DockerError> {
-        let image = image_name(dir);
-        self.engine
-            .image_id(&image)?
-            .ok_or_else(|| DockerError::NoImage { image, dir: dir.to_owned() })
-    }
-
-    /// Starts a container.
-    pub fn start(&self, spec: &Spec) -> Result<Container, DockerError> {
-        Container::start(&self.engine, spec, &self.run)
-    }
-
-    /// Removes what this run left behind; gives how many containers it was.
-    pub fn clean(&self) -> Result<usize, DockerError> {
-        self.remove(Some(&self.run))
-    }
-
-    /// Removes what any run left behind, a running one's containers too.
-    pub fn clean_all(&self) -> Result<usize, DockerError> {
-        self.remove(None)
+    fn launch(&self, launch: &Launch<'_>) -> Result<Container, DockerError> {
+        let wanted = launch.open_files;
+        if let Some(limits) = self.engine.limits()
+            && i64::try_from(wanted).unwrap_or(i64::MAX) > limits.nofile
+        {
+            return Err(DockerError::TooFewFiles {
+                most: limits.nofile,
+                wanted,
+            });
+        }
+        let container = Container::start(&self.engine, &Spec::of(launch))?;
+        Ok(container.log_to(launch.log))
     }
 
     fn remove(&self, run: Option<&str>) -> Result<usize, DockerError> {
@@ -86,6 +76,47 @@ impl Docker {
             self.engine.remove(id)?;
         }
         Ok(ids.len())
+    }
+}
+
+/// The name of an entry's image, as its `build.sh` must give it too.
+fn image_name(entry: &str) -> String {
+    format!("httparena-{entry}")
+}
+
+impl Host for DockerHost {
+    fn name(&self) -> &'static str {
+        "docker"
+    }
+
+    fn engine(&self) -> String {
+        let limits = match self.engine.limits() {
+            Some(limits) => limits.to_string(),
+            None => "the engine's own limits".into(),
+        };
+        let version = self.engine.version();
+        format!("docker {version} (seccomp unconfined, {limits})")
+    }
+
+    fn check(&self) -> Result<(), HostError> {
+        Ok(self.engine.ping()?)
+    }
+
+    fn build(
+        &self,
+        entry: &Entry,
+        dir: &Path,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Artifact, HostError> {
+        Ok(self.build_image(entry.name.as_str(), dir, progress)?)
+    }
+
+    fn start(&self, launch: &Launch<'_>) -> Result<Box<dyn Server>, HostError> {
+        Ok(Box::new(self.launch(launch)?))
+    }
+
+    fn clean(&self, run: Option<&str>) -> Result<usize, HostError> {
+        Ok(self.remove(run)?)
     }
 }
 

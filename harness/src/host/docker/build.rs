@@ -7,35 +7,40 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::fs::Access;
 
 use super::error::DockerError;
-use super::text::{Tail, last_lines};
+use super::text::{Tail, last_lines, plain};
 
 /// The last release whose client needs no plugin for BuildKit.
 const PLUGIN_SINCE: u32 = 23;
 /// A cold build of many crates on two CPUs takes about six minutes.
 const PATIENCE: Duration = Duration::from_secs(45 * 60);
 /// For output still on its way when the build has ended.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+const LAST_WORDS: Duration = Duration::from_secs(1);
 const LOG_BYTES: usize = 256 << 10;
 const SHOWN_LINES: usize = 30;
+/// Of a line shown as progress, and of a line kept in one piece.
+const SHOWN_CHARS: usize = 100;
+const PIECE: u64 = 8192;
+/// How often the child is looked at when it says nothing.
+const TICK: Duration = Duration::from_millis(50);
 /// Written by `scripts/docker-bases.sh` into the cache folder.
 const ARGS_FILE: &str = "docker-build-args";
 
 /// Build arguments by name.
-pub type BuildArgs = BTreeMap<String, String>;
+pub(super) type BuildArgs = BTreeMap<String, String>;
 
 /// The base images that the set-up script chose, empty if it never ran: the
 /// Dockerfiles' own public defaults then stand.
-pub fn chosen_bases() -> BuildArgs {
+pub(super) fn chosen_bases() -> BuildArgs {
     let dir =
         |name| env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
     let cache = dir("ARENA_CACHE").or_else(|| {
@@ -55,14 +60,14 @@ fn parse_args(text: &str) -> BuildArgs {
         .collect()
 }
 
-/// Builds the image of the entry in `dir`; its own `build.sh` goes first.
-/// Gives the end of the build's output.
+/// Builds the image of the entry in `dir`, by its own `build.sh` if it has one.
 pub(super) fn build(
     dir: &Path,
     image: &str,
     args: &BuildArgs,
     engine: &str,
-) -> Result<String, DockerError> {
+    progress: &mut dyn FnMut(&str),
+) -> Result<(), DockerError> {
     let own = dir.join("build.sh");
     let mut command = if rustix::fs::access(&own, Access::EXEC_OK).is_ok() {
         let own = own.canonicalize().map_err(DockerError::io(&own))?;
@@ -73,9 +78,9 @@ pub(super) fn build(
         docker_build(dir, image, args)?
     };
     command.env("DOCKER_HOST", engine);
-    let (ended, log) = run(command).map_err(DockerError::io(dir))?;
+    let (ended, log) = run(command, progress).map_err(DockerError::io(dir))?;
     match ended {
-        Ended::Well => Ok(log),
+        Ended::Well => Ok(()),
         Ended::Badly(why) => Err(DockerError::Build {
             image: image.to_owned(),
             why,
@@ -179,9 +184,13 @@ enum Ended {
     Badly(String),
 }
 
-/// Runs to the end or to the limit, keeping the end of the output.
-fn run(mut command: Command) -> io::Result<(Ended, String)> {
-    let (mut reader, writer) = io::pipe()?;
+/// Runs to the end or to the limit, keeping the end of the output and showing
+/// each line as it comes.
+fn run(
+    mut command: Command,
+    progress: &mut dyn FnMut(&str),
+) -> io::Result<(Ended, String)> {
+    let (reader, writer) = io::pipe()?;
     let mut child = command
         .stdin(Stdio::null())
         .stdout(writer.try_clone()?)
@@ -189,45 +198,70 @@ fn run(mut command: Command) -> io::Result<(Ended, String)> {
         .spawn()?;
     // The command holds the pipe's other end; the reader waits for its close.
     drop(command);
-    let tail = Arc::new(Mutex::new(Tail::new(LOG_BYTES)));
-    let (closed, closing) = mpsc::channel::<()>();
-    let kept = Arc::clone(&tail);
-    thread::spawn(move || {
-        let mut piece = [0; 8192];
-        while let Ok(len @ 1..) = reader.read(&mut piece) {
-            lock(&kept).push(&piece[..len]);
-        }
-        drop(closed);
-    });
-    let ended = wait(&mut child)?;
-    // Something a build script left running may hold the pipe open for ever.
-    let _ = closing.recv_timeout(LAST_WORDS);
-    let log = lock(&tail).text();
-    Ok((ended, log))
-}
-
-fn lock(tail: &Mutex<Tail>) -> MutexGuard<'_, Tail> {
-    tail.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn wait(child: &mut Child) -> io::Result<Ended> {
+    let (pieces, arriving) = mpsc::channel();
+    thread::spawn(move || read(reader, &pieces));
+    let mut tail = Tail::new(LOG_BYTES);
     let started = Instant::now();
+    let mut ended = None;
     loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(if status.success() {
-                Ended::Well
-            } else {
-                Ended::Badly(status.to_string())
-            });
+        // Something a build script left running may hold the pipe open for
+        // ever, so the end of the child counts, not that of the pipe.
+        let wait = if ended.is_none() { TICK } else { LAST_WORDS };
+        match arriving.recv_timeout(wait) {
+            Ok(line) => {
+                tail.push(&line);
+                show(&line, progress);
+                continue;
+            }
+            Err(RecvTimeoutError::Disconnected) if ended.is_none() => {
+                thread::sleep(TICK);
+            }
+            Err(_) => {}
         }
-        if started.elapsed() > PATIENCE {
+        if let Some(ended) = ended {
+            return Ok((ended, tail.text()));
+        }
+        ended = look(&mut child, started)?;
+    }
+}
+
+/// Sends line by line; a line without an end is sent in pieces.
+fn read(reader: impl Read, pieces: &mpsc::Sender<Vec<u8>>) {
+    let mut reader = BufReader::new(reader);
+    loop {
+        let mut line = Vec::new();
+        let mut limited = reader.by_ref().take(PIECE);
+        match limited.read_until(b'\n', &mut line) {
+            Ok(1..) if pieces.send(line).is_ok() => {}
+            _ => return,
+        }
+    }
+}
+
+fn show(line: &[u8], progress: &mut dyn FnMut(&str)) {
+    let line: String = plain(&String::from_utf8_lossy(line))
+        .trim()
+        .chars()
+        .take(SHOWN_CHARS)
+        .collect();
+    if !line.is_empty() {
+        progress(&line);
+    }
+}
+
+/// How it ended, if it did; a build beyond the limit is made to.
+fn look(child: &mut Child, started: Instant) -> io::Result<Option<Ended>> {
+    Ok(match child.try_wait()? {
+        Some(status) if status.success() => Some(Ended::Well),
+        Some(status) => Some(Ended::Badly(status.to_string())),
+        None if started.elapsed() > PATIENCE => {
             child.kill()?;
             child.wait()?;
             let why = format!("stopped after {} s", PATIENCE.as_secs());
-            return Ok(Ended::Badly(why));
+            Some(Ended::Badly(why))
         }
-        thread::sleep(Duration::from_millis(50));
-    }
+        None => None,
+    })
 }
 
 #[cfg(test)]
@@ -253,7 +287,7 @@ mod tests {
     fn output_and_failure_of_a_build_are_told() {
         let mut command = Command::new("sh");
         command.args(["-c", "echo out; echo err >&2; exit 3"]);
-        let (ended, log) = run(command).unwrap();
+        let (ended, log) = run(command, &mut |_| {}).unwrap();
         assert!(matches!(ended, Ended::Badly(why) if why.contains('3')));
         assert_eq!(log, "out\nerr\n");
     }
@@ -262,7 +296,7 @@ mod tests {
     fn a_process_left_behind_does_not_hold_the_build_up() {
         let mut command = Command::new("sh");
         command.args(["-c", "echo done; sleep 20 &"]);
-        let (ended, log) = run(command).unwrap();
+        let (ended, log) = run(command, &mut |_| {}).unwrap();
         assert!(matches!(ended, Ended::Well));
         assert_eq!(log, "done\n");
     }

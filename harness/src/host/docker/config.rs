@@ -1,43 +1,66 @@
 //! What a container is made with: a pure translation to the engine's words.
 
-use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{self, Path, PathBuf};
 
 use bollard::models::{
     ContainerCreateBody, HostConfig, HostConfigLogConfig, Mount, MountType,
     ResourcesUlimits, RestartPolicy, RestartPolicyNameEnum,
 };
 
+use super::super::Launch;
 use super::limits::Limits;
 
 /// On every container of ours; its value is the run it belongs to.
-pub const RUN_LABEL: &str = "arena.run";
-/// Which entry a container runs.
-pub const ENTRY_LABEL: &str = "arena.entry";
+pub(super) const RUN_LABEL: &str = "arena.run";
+/// The process that will remove it, so that a dead one's are known.
+pub(super) const OWNER_LABEL: &str = "arena.owner";
+/// Which entry it runs.
+const ENTRY_LABEL: &str = "arena.entry";
 
 /// One container to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spec {
-    /// The entry's directory name.
+pub(super) struct Spec {
+    /// The run it belongs to.
+    pub run: String,
+    /// The entry's name.
     pub entry: String,
     /// The image's name or id.
     pub image: String,
-    /// CPUs it may use, as `0-3,8`; empty for all.
-    pub cpus: String,
+    /// CPUs it may use, as `0-3,8`; `None` for all.
+    pub cpus: Option<String>,
     /// Most memory it may use; no swap is added. `None` for no cap.
     pub memory_bytes: Option<u64>,
     /// Environment variables.
     pub env: Vec<(String, String)>,
     /// Read-only mounts: path here, path inside.
-    pub mounts: Vec<(PathBuf, String)>,
+    pub mounts: Vec<(PathBuf, &'static str)>,
 }
 
 impl Spec {
+    /// The contract's container for a launch: its image by digest, so that
+    /// exactly what was judged is what runs.
+    pub(super) fn of(launch: &Launch<'_>) -> Self {
+        let data = launch.data;
+        Self {
+            run: launch.run.to_owned(),
+            entry: launch.entry.name.to_string(),
+            image: launch.artifact.digest.clone(),
+            cpus: launch.cpus.as_ref().map(ToString::to_string),
+            memory_bytes: launch.memory.map(|cap| cap.0),
+            env: launch.env.clone(),
+            mounts: vec![
+                (absolute(&data.dataset), "/data/dataset.json"),
+                (absolute(&data.statics), "/data/static"),
+                (absolute(&data.certs), "/certs"),
+            ],
+        }
+    }
+
     /// The request for the engine. Without known `limits` the engine's own
     /// defaults stand, since guessing wrong keeps the container from starting.
     pub(super) fn body(
         &self,
-        run: &str,
+        owner: &str,
         limits: Option<Limits>,
     ) -> ContainerCreateBody {
         let memory = self
@@ -45,7 +68,7 @@ impl Spec {
             .map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
         let host_config = HostConfig {
             network_mode: Some("host".into()),
-            cpuset_cpus: (!self.cpus.is_empty()).then(|| self.cpus.clone()),
+            cpuset_cpus: self.cpus.clone(),
             memory,
             // Memory plus swap: the same value means no swap.
             memory_swap: memory,
@@ -79,23 +102,33 @@ impl Spec {
             env: Some(
                 self.env.iter().map(|(k, v)| format!("{k}={v}")).collect(),
             ),
-            labels: Some(HashMap::from([
-                (RUN_LABEL.to_owned(), run.to_owned()),
-                (ENTRY_LABEL.to_owned(), self.entry.clone()),
-            ])),
+            labels: Some(
+                [
+                    (RUN_LABEL, self.run.as_str()),
+                    (ENTRY_LABEL, &self.entry),
+                    (OWNER_LABEL, owner),
+                ]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
+            ),
             host_config: Some(host_config),
             ..ContainerCreateBody::default()
         }
     }
 }
 
+/// The engine knows nothing of our working directory.
+fn absolute(path: &Path) -> PathBuf {
+    path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
 /// A mount and not a bind: the engine makes the source of a bind when it is
 /// missing, and then serves an empty directory for a file.
-fn mount((here, inside): &(PathBuf, String)) -> Mount {
+fn mount((here, inside): &(PathBuf, &'static str)) -> Mount {
     Mount {
         typ: Some(MountType::BIND),
         source: Some(here.display().to_string()),
-        target: Some(inside.clone()),
+        target: Some((*inside).to_owned()),
         read_only: Some(true),
         ..Mount::default()
     }
@@ -115,21 +148,24 @@ mod tests {
 
     fn spec() -> Spec {
         Spec {
+            run: "r1".into(),
             entry: "axum".into(),
             image: "httparena-axum".into(),
-            cpus: "0-1".into(),
+            cpus: Some("0-1".into()),
             memory_bytes: Some(1 << 34),
             env: vec![("A".into(), "b=c".into())],
-            mounts: vec![("/tmp/d".into(), "/data/dataset.json".into())],
+            mounts: vec![("/tmp/d".into(), "/data/dataset.json")],
         }
     }
 
     #[test]
     fn a_capped_and_pinned_entry_gets_exactly_that() {
         let limits = Limits { nofile: 20_000, memlock: -1 };
-        let body = spec().body("r1", Some(limits));
+        let body = spec().body("7:9", Some(limits));
         assert_eq!(body.env.unwrap(), ["A=b=c"]);
-        assert_eq!(body.labels.unwrap()[RUN_LABEL], "r1");
+        let labels = body.labels.unwrap();
+        assert_eq!(labels[RUN_LABEL], "r1");
+        assert_eq!(labels[OWNER_LABEL], "7:9");
         let host = body.host_config.unwrap();
         assert_eq!(host.cpuset_cpus.as_deref(), Some("0-1"));
         assert_eq!(
@@ -148,8 +184,8 @@ mod tests {
 
     #[test]
     fn what_is_not_asked_is_not_set() {
-        let free = Spec { cpus: String::new(), memory_bytes: None, ..spec() };
-        let host = free.body("r1", None).host_config.unwrap();
+        let free = Spec { cpus: None, memory_bytes: None, ..spec() };
+        let host = free.body("7:9", None).host_config.unwrap();
         assert_eq!(host.cpuset_cpus, None);
         assert_eq!((host.memory, host.memory_swap), (None, None));
         assert_eq!(host.ulimits, None);

@@ -1,28 +1,37 @@
 //! One running container of ours.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::super::{Exit, HostError, Server};
 use super::config::Spec;
 use super::engine::{ContainerState, Engine};
 use super::error::DockerError;
+use super::owner;
+use crate::watch::Cgroup;
+
+/// From asking a server to end until it is killed.
+const GRACE: Duration = Duration::from_secs(3);
 
 /// A container that is removed when this is dropped, whatever happened to it.
 #[derive(Debug)]
-pub struct Container {
+pub(super) struct Container {
     engine: Arc<Engine>,
     id: String,
-    pid: u32,
-    removed: bool,
+    pid: i32,
+    cgroup: Option<Cgroup>,
+    log: Option<PathBuf>,
+    /// Its last words and its end, once it was stopped.
+    stopped: Option<(String, Option<Exit>)>,
 }
 
 impl Container {
-    /// Creates and starts it for `run`.
-    pub fn start(
+    /// Creates and starts it.
+    pub(super) fn start(
         engine: &Arc<Engine>,
         spec: &Spec,
-        run: &str,
     ) -> Result<Self, DockerError> {
         if engine.image_id(&spec.image)?.is_none() {
             return Err(DockerError::NoImage {
@@ -30,78 +39,122 @@ impl Container {
                 dir: spec.entry.clone(),
             });
         }
-        let id = engine.create(spec.body(run, engine.limits()))?;
+        let body = spec.body(&owner::this(), engine.limits());
+        let id = engine.create(body)?;
         // From here on it is removed on every way out.
-        let mut made =
-            Self { engine: Arc::clone(engine), id, pid: 0, removed: false };
-        made.engine.start(&made.id)?;
+        let mut made = Self {
+            engine: Arc::clone(engine),
+            id,
+            pid: 0,
+            cgroup: None,
+            log: None,
+            stopped: None,
+        };
+        made.engine.start(&made.id, &spec.image)?;
         made.pid = made.state()?.pid;
+        // One that ended at once has none, and a look at 0 would find ours.
+        made.cgroup = (made.pid > 0).then(|| Cgroup::of(made.pid)).flatten();
         Ok(made)
     }
 
-    /// The engine's id of it.
-    pub fn id(&self) -> &str {
+    /// Its output is written to this file when it is stopped.
+    pub(super) fn log_to(mut self, log: &Path) -> Self {
+        self.log = Some(log.to_owned());
+        self
+    }
+
+    #[cfg(test)]
+    pub(super) fn id(&self) -> &str {
         &self.id
     }
 
-    /// Its first process as numbered on this machine; 0 if it ended at once.
-    pub fn pid(&self) -> u32 {
-        self.pid
-    }
-
-    /// Lines of `/proc/<pid>/cgroup`: where its accounting lies.
-    pub fn cgroup(&self) -> Result<String, DockerError> {
-        let path = format!("/proc/{}/cgroup", self.pid);
-        fs::read_to_string(&path).map_err(DockerError::io(path))
-    }
-
-    /// All its processes: who may hold the ports it is asked on.
-    pub fn pids(&self) -> Vec<u32> {
-        let ours = |pid: &u32| {
-            fs::read_to_string(format!("/proc/{pid}/cgroup"))
-                .is_ok_and(|lines| lines.contains(&self.id))
-        };
-        fs::read_dir("/proc")
-            .into_iter()
-            .flatten()
-            .filter_map(|one| one.ok()?.file_name().to_str()?.parse().ok())
-            .filter(ours)
-            .collect()
-    }
-
     /// Whether it lives, and how it ended.
-    pub fn state(&self) -> Result<ContainerState, DockerError> {
+    pub(super) fn state(&self) -> Result<ContainerState, DockerError> {
         self.engine.state(&self.id)
     }
 
-    /// The end of its output, without control characters.
-    pub fn logs(&self) -> Result<String, DockerError> {
-        self.engine.logs(&self.id)
+    /// Whether its first process is still there, without asking the engine:
+    /// that would take CPU time in the middle of a window.
+    fn is_there(&self) -> bool {
+        fs::read_to_string(format!("/proc/{}/cgroup", self.pid))
+            .is_ok_and(|lines| lines.contains(&self.id))
     }
 
-    /// Asks it to stop, kills it after `grace`; it stays for [`Self::state`]
-    /// and [`Self::logs`] until dropped.
-    pub fn stop(&self, grace: Duration) -> Result<(), DockerError> {
-        self.engine.stop(&self.id, grace)
+    fn oom_kills(&self) -> u64 {
+        self.cgroup.as_ref().map_or(0, Cgroup::oom_kills)
     }
 
-    /// Removes it, running or not.
-    pub fn remove(mut self) -> Result<(), DockerError> {
-        self.removed = true;
-        self.engine.remove(&self.id)
+    fn end(&self) -> Option<Exit> {
+        let oom = self.oom_kills() > 0;
+        if self.is_there() {
+            return oom.then(|| Exit { oom, ..Exit::default() });
+        }
+        match self.state() {
+            Ok(mut state) => {
+                // Another process in its place: someone started it again.
+                if state.running && state.pid != self.pid {
+                    state.restarts = state.restarts.max(1);
+                }
+                state.end(oom)
+            }
+            // It was removed by someone else.
+            Err(_) => Some(Exit { oom, ..Exit::default() }),
+        }
+    }
+
+    fn save_log(&self, text: &str) -> Result<(), DockerError> {
+        match &self.log {
+            Some(path) => fs::write(path, text).map_err(DockerError::io(path)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Server for Container {
+    fn pids(&self) -> Vec<i32> {
+        self.cgroup.as_ref().map(Cgroup::pids).unwrap_or_default()
+    }
+
+    fn cgroup(&self) -> Option<&Cgroup> {
+        self.cgroup.as_ref()
+    }
+
+    fn exited(&mut self) -> Option<Exit> {
+        match &self.stopped {
+            Some((_, end)) => *end,
+            None => self.end(),
+        }
+    }
+
+    fn log_tail(&self) -> String {
+        match &self.stopped {
+            Some((log, _)) => log.clone(),
+            None => self
+                .engine
+                .logs(&self.id)
+                .unwrap_or_else(|error| format!("[no log: {error}]")),
+        }
+    }
+
+    fn stop(&mut self) -> Result<(), HostError> {
+        if self.stopped.is_some() {
+            return Ok(());
+        }
+        let end = self.end();
+        let stopped = self.engine.stop(&self.id, GRACE);
+        let log = self.log_tail();
+        let saved = self.save_log(&log);
+        self.stopped = Some((log, end));
+        // Whatever failed above, it goes.
+        self.engine.remove(&self.id)?;
+        Ok(stopped.and(saved)?)
     }
 }
 
 impl Drop for Container {
     fn drop(&mut self) {
-        if !self.removed
-            && let Err(error) = self.engine.remove(&self.id)
-        {
-            eprintln!(
-                "warning: container {} stays behind ({error}); \
-                 `arena clean` removes it",
-                self.id
-            );
+        if let Err(error) = self.stop() {
+            eprintln!("warning: container {}: {error}", self.id);
         }
     }
 }

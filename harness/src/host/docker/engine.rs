@@ -5,7 +5,9 @@ use std::env;
 use std::future::Future;
 use std::time::Duration;
 
-use bollard::models::{ContainerCreateBody, ContainerInspectResponse};
+use bollard::models::{
+    ContainerCreateBody, ContainerInspectResponse, ContainerSummary,
+};
 use bollard::query_parameters::{
     InspectContainerOptions, ListContainersOptions, LogsOptions,
     RemoveContainerOptionsBuilder, StopContainerOptionsBuilder,
@@ -14,9 +16,11 @@ use bollard::{API_DEFAULT_VERSION, Docker, errors::Error as Refusal};
 use futures_util::StreamExt;
 use tokio::runtime::{Builder, Runtime};
 
-use super::config::RUN_LABEL;
+use super::super::Exit;
+use super::config::{OWNER_LABEL, RUN_LABEL};
 use super::error::DockerError;
 use super::limits::Limits;
+use super::owner;
 use super::text::Tail;
 
 const DEFAULT_SOCKET: &str = "unix:///var/run/docker.sock";
@@ -30,7 +34,7 @@ const LOG_BYTES: usize = 64 << 10;
 
 /// A connection to the engine of this machine.
 #[derive(Debug)]
-pub struct Engine {
+pub(super) struct Engine {
     runtime: Runtime,
     docker: Docker,
     address: String,
@@ -40,11 +44,11 @@ pub struct Engine {
 
 /// What the engine knows about a container of ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ContainerState {
+pub(super) struct ContainerState {
     /// Whether its first process lives.
     pub running: bool,
     /// That process, as numbered on the host; 0 when it is gone.
-    pub pid: u32,
+    pub pid: i32,
     /// How it ended, when it did.
     pub exit_code: Option<i64>,
     /// Whether the kernel killed it for lack of memory.
@@ -57,7 +61,7 @@ pub struct ContainerState {
 
 impl Engine {
     /// Connects to `DOCKER_HOST`, or to the usual socket when it is unset.
-    pub fn connect() -> Result<Self, DockerError> {
+    pub(super) fn connect() -> Result<Self, DockerError> {
         let address = env::var("DOCKER_HOST")
             .ok()
             .filter(|host| !host.is_empty())
@@ -107,27 +111,36 @@ impl Engine {
     }
 
     /// Where it answers, for a client that must talk to the same one.
-    pub fn address(&self) -> &str {
+    pub(super) fn address(&self) -> &str {
         &self.address
     }
 
     /// The engine's own version.
-    pub fn version(&self) -> &str {
+    pub(super) fn version(&self) -> &str {
         &self.version
     }
 
     /// The limits containers can get, if the daemon can be seen from here.
-    pub fn limits(&self) -> Option<Limits> {
+    pub(super) fn limits(&self) -> Option<Limits> {
         self.limits
     }
 
+    /// Whether it still answers.
+    pub(super) fn ping(&self) -> Result<(), DockerError> {
+        self.ask("asking for a sign of life", self.docker.ping())?;
+        Ok(())
+    }
+
     /// The id of an image, or `None` if there is no such image here.
-    pub fn image_id(&self, image: &str) -> Result<Option<String>, DockerError> {
+    pub(super) fn image_id(
+        &self,
+        image: &str,
+    ) -> Result<Option<String>, DockerError> {
         let doing = format!("looking up image {image}");
         match self.ask(&doing, self.docker.inspect_image(image)) {
             Ok(found) => Ok(found.id),
-            Err(Failure::NotFound) => Ok(None),
-            Err(Failure::Other(error)) => Err(error),
+            Err(failure) if failure.is_missing() => Ok(None),
+            Err(failure) => Err(failure.into()),
         }
     }
 
@@ -143,12 +156,21 @@ impl Engine {
         Ok(reply.id)
     }
 
-    /// Starts a created container.
-    pub(super) fn start(&self, id: &str) -> Result<(), DockerError> {
-        Ok(self.ask(
-            "starting a container",
-            self.docker.start_container(id, None),
-        )?)
+    /// Starts a created container; `image` is named when that fails.
+    pub(super) fn start(
+        &self,
+        id: &str,
+        image: &str,
+    ) -> Result<(), DockerError> {
+        let doing = "starting a container";
+        match self.ask(doing, self.docker.start_container(id, None)) {
+            // The engine refuses what it cannot run: no such program, no
+            // such user. Silence is another matter.
+            Err(Failure { status: Some(_), why, .. }) => {
+                Err(DockerError::Start { image: image.to_owned(), why })
+            }
+            other => Ok(other?),
+        }
     }
 
     /// Whether it lives, and how it ended.
@@ -207,7 +229,7 @@ impl Engine {
         ))
     }
 
-    /// Ids of the containers of one run, or of all runs.
+    /// Ids of the containers of one run, or of all runs whose process died.
     pub(super) fn ours(
         &self,
         run: Option<&str>,
@@ -225,7 +247,17 @@ impl Engine {
             "listing containers",
             self.docker.list_containers(Some(options)),
         )?;
-        Ok(found.into_iter().filter_map(|one| one.id).collect())
+        let owned_by_the_living = |one: &ContainerSummary| {
+            let labels = one.labels.as_ref();
+            labels
+                .and_then(|labels| labels.get(OWNER_LABEL))
+                .is_none_or(|owner| owner::lives(owner))
+        };
+        Ok(found
+            .into_iter()
+            .filter(|one| run.is_some() || !owned_by_the_living(one))
+            .filter_map(|one| one.id)
+            .collect())
     }
 
     /// One question, with an end to the wait.
@@ -234,46 +266,48 @@ impl Engine {
         doing: &str,
         question: impl Future<Output = Result<T, Refusal>>,
     ) -> Result<T, Failure> {
-        let other = |why| {
-            Failure::Other(DockerError::Engine { doing: doing.to_owned(), why })
-        };
+        let failure =
+            |status, why| Failure { doing: doing.to_owned(), status, why };
         let answer = self
             .runtime
             .block_on(async { tokio::time::timeout(PATIENCE, question).await });
         match answer {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(Refusal::DockerResponseServerError {
-                status_code: 404,
-                ..
-            })) => Err(Failure::NotFound),
-            Ok(Err(refusal)) => Err(other(words(&refusal))),
-            Err(_) => Err(other(format!("no answer within {PATIENCE:?}"))),
+                status_code,
+                message,
+            })) => Err(failure(Some(status_code), message)),
+            Ok(Err(refusal)) => Err(failure(None, refusal.to_string())),
+            Err(_) => Err(failure(None, format!("silent for {PATIENCE:?}"))),
         }
     }
 }
 
-/// "There is no such thing" is sometimes the answer wanted.
-enum Failure {
-    NotFound,
-    Other(DockerError),
+/// A question that was not answered as hoped.
+struct Failure {
+    doing: String,
+    /// The engine's status, when it answered at all.
+    status: Option<u16>,
+    why: String,
+}
+
+impl Failure {
+    /// "There is no such thing" is sometimes the answer wanted.
+    fn is_missing(&self) -> bool {
+        self.status == Some(404)
+    }
 }
 
 impl From<Failure> for DockerError {
     fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::NotFound => Self::Engine {
-                doing: "looking for it".into(),
-                why: "there is no such container or image (any more)".into(),
-            },
-            Failure::Other(error) => error,
-        }
+        Self::Engine { doing: failure.doing, why: failure.why }
     }
 }
 
 fn ignore_gone(answer: Result<(), Failure>) -> Result<(), DockerError> {
     match answer {
-        Ok(()) | Err(Failure::NotFound) => Ok(()),
-        Err(Failure::Other(error)) => Err(error),
+        Err(failure) if !failure.is_missing() => Err(failure.into()),
+        _ => Ok(()),
     }
 }
 
@@ -294,11 +328,31 @@ impl From<ContainerInspectResponse> for ContainerState {
             .is_some_and(|at| !at.is_empty() && !at.starts_with("0001-"));
         Self {
             running,
-            pid: state.pid.and_then(|pid| u32::try_from(pid).ok()).unwrap_or(0),
+            pid: state.pid.and_then(|pid| i32::try_from(pid).ok()).unwrap_or(0),
             exit_code: state.exit_code.filter(|_| ended && !running),
             oom_killed: state.oom_killed.unwrap_or(false),
             restarts: found.restart_count.unwrap_or(0),
             error: state.error.unwrap_or_default(),
         }
+    }
+}
+
+impl ContainerState {
+    /// Its end in the runner's words, or `None` while it lives. A code above
+    /// 128 is how a signal is told; `oom` is what its cgroup said.
+    pub(super) fn end(&self, oom: bool) -> Option<Exit> {
+        let restarts = u32::try_from(self.restarts).unwrap_or(u32::MAX);
+        let oom = oom || self.oom_killed;
+        if self.running && restarts == 0 && !oom {
+            return None;
+        }
+        let code = self.exit_code.and_then(|code| i32::try_from(code).ok());
+        let signal = code.filter(|code| (129..=192).contains(code));
+        Some(Exit {
+            code: code.filter(|_| signal.is_none()),
+            signal: signal.map(|code| code - 128),
+            oom,
+            restarts,
+        })
     }
 }

@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use super::super::HostError;
+
 /// A failure of the container engine, or of what was asked of it.
 #[derive(Debug, thiserror::Error)]
-pub enum DockerError {
+pub(super) enum DockerError {
     /// Nothing answers on the engine's socket.
     #[error(
         "no container engine answers at {at} ({why}): run \
@@ -35,11 +37,39 @@ pub enum DockerError {
         /// The entry's directory name.
         dir: String,
     },
+    /// The case needs more open files than the engine may give.
+    #[error(
+        "containers get at most {most} open files, {wanted} are needed: start \
+         the engine with a higher hard limit (ulimit -Hn), or take fewer \
+         connections"
+    )]
+    TooFewFiles {
+        /// The engine's hard limit.
+        most: i64,
+        /// What the case needs.
+        wanted: u64,
+    },
     /// There is no client that could build.
     #[error("no `docker` command on the path: run scripts/setup-docker.sh")]
     NoClient,
+    /// A build script of the entry's own did something else.
+    #[error(
+        "the build ended well but left no image {image}: build.sh must tag it"
+    )]
+    NotTagged {
+        /// The name it should have.
+        image: String,
+    },
+    /// The engine made the container and could not run its program.
+    #[error("image {image} does not start: {why}")]
+    Start {
+        /// The image's name.
+        image: String,
+        /// What the engine said.
+        why: String,
+    },
     /// The image does not build.
-    #[error("image {image} does not build ({why}){hint}\n{log}")]
+    #[error("image {image} does not build ({why}){hint}")]
     Build {
         /// The image's name.
         image: String,
@@ -75,5 +105,28 @@ impl DockerError {
     ) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { path, source }
+    }
+}
+
+/// Whose fault it is. A stranger's Dockerfile is its own; an engine that is
+/// not there or is far away is the machine's.
+impl From<DockerError> for HostError {
+    fn from(error: DockerError) -> Self {
+        let why = error.to_string();
+        match error {
+            DockerError::NoEngine { .. }
+            | DockerError::Remote { .. }
+            | DockerError::NoClient
+            | DockerError::TooFewFiles { .. } => Self::Unfit(why),
+            DockerError::NoImage { .. }
+            | DockerError::NotTagged { .. }
+            | DockerError::Start { .. } => Self::entry(why),
+            DockerError::Build { log, .. } => {
+                Self::Entry { why, log_tail: log }
+            }
+            DockerError::Io { .. } | DockerError::Engine { .. } => {
+                Self::Ours(why)
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The daemon's own limits. A container that asks for more than its daemon may
 //! have does not start, unless the daemon may raise limits (CAP_SYS_RESOURCE).
 
-use std::fs;
+use std::{fmt, fs};
 
 /// The capability that allows raising a hard limit.
 const CAP_SYS_RESOURCE: u32 = 24;
@@ -12,7 +12,7 @@ const UNLIMITED: i64 = -1;
 
 /// The two limits entries need, as the engine wants them (-1 is "no limit").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub(super) struct Limits {
     /// Open files; one per connection.
     pub nofile: i64,
     /// Locked memory in bytes; io_uring buffers.
@@ -21,11 +21,12 @@ pub struct Limits {
 
 impl Limits {
     /// What to ask for when the daemon is free to raise limits.
-    pub const WANTED: Self = Self { nofile: NOFILE_WANTED, memlock: UNLIMITED };
+    pub(super) const WANTED: Self =
+        Self { nofile: NOFILE_WANTED, memlock: UNLIMITED };
 
     /// The limits of the running daemon, or `None` if its process is not to be
     /// seen from here; containers then get the engine's defaults.
-    pub fn of_daemon() -> Option<Self> {
+    pub(super) fn of_daemon() -> Option<Self> {
         let pid = daemon_pid()?;
         let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
         if may_raise(&status) {
@@ -44,16 +45,15 @@ impl Limits {
             memlock: if memlock == i64::MAX { UNLIMITED } else { memlock },
         }
     }
+}
 
-    /// One line on what a container does not get, if anything.
-    pub fn shortfall(&self) -> Option<String> {
-        (*self != Self::WANTED).then(|| {
-            format!(
-                "containers get {} open files and {} bytes of locked memory: \
-                 the engine may not have more",
-                self.nofile, self.memlock
-            )
-        })
+impl fmt::Display for Limits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} open files, ", self.nofile)?;
+        match self.memlock {
+            UNLIMITED => f.write_str("unlimited locked memory"),
+            bytes => write!(f, "{bytes} bytes of locked memory"),
+        }
     }
 }
 
@@ -107,7 +107,7 @@ Max open files            1024                 20000                files
     fn a_weak_daemon_lowers_both_limits_to_its_hard_ones() {
         let limits = Limits::clamped(LIMITS);
         assert_eq!(limits, Limits { nofile: 20_000, memlock: 8_388_608 });
-        assert!(limits.shortfall().unwrap().contains("20000 open files"));
+        assert!(limits.to_string().starts_with("20000 open files, 8388608"));
     }
 
     #[test]
@@ -115,7 +115,6 @@ Max open files            1024                 20000                files
         let text = "Max open files unlimited unlimited files\n\
                     Max locked memory unlimited unlimited bytes\n";
         assert_eq!(Limits::clamped(text), Limits::WANTED);
-        assert_eq!(Limits::WANTED.shortfall(), None);
     }
 
     #[test]

@@ -2,15 +2,19 @@
 
 use std::fs;
 use std::mem;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use profiles::catalog::Catalog;
+use profiles::units::Bytes;
+
+use super::super::{DataPaths, Exit};
 use super::*;
 
-const GRACE: Duration = Duration::from_secs(1);
 /// Only ends tests that would hang.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Runs what it is told, so one image does for all tests. It is left for the
@@ -22,197 +26,314 @@ ENTRYPOINT ["sh", "-c", "eval \"$SCRIPT\""]
 "#;
 const ENTRY: &str = "harness-test";
 
-/// A run of its own for each test: they go on side by side.
-fn docker(test: &str) -> Option<Docker> {
-    static BUILT: OnceLock<Result<String, String>> = OnceLock::new();
-    let docker = match connect(test) {
-        Ok(docker) => docker,
+/// The engine, and a run's name of its own for each test: they go on side by
+/// side, and colleagues' tests with them.
+struct Bench {
+    host: DockerHost,
+    run: String,
+}
+
+fn bench(test: &str) -> Option<Bench> {
+    static BUILT: OnceLock<Result<Artifact, String>> = OnceLock::new();
+    let host = match DockerHost::connect() {
+        Ok(host) => host,
         Err(reason) => {
             eprintln!("skipped: {reason}");
             return None;
         }
     };
-    if docker.bases.is_empty() {
+    if host.bases.is_empty() {
         eprintln!("skipped: no base images, run scripts/setup-docker.sh");
         return None;
     }
-    let digest = BUILT.get_or_init(|| {
+    let built = BUILT.get_or_init(|| {
         let home = tempfile::tempdir().unwrap();
-        let built = docker.build(&entry_dir(home.path(), DOCKERFILE));
+        let dir = entry_dir(home.path(), DOCKERFILE);
+        let built = host.build_image(ENTRY, &dir, &mut |_| {});
         built.map_err(|error| error.to_string())
     });
-    assert!(digest.as_ref().unwrap().starts_with("sha256:"));
-    Some(docker)
+    assert!(built.as_ref().unwrap().digest.starts_with("sha256:"));
+    Some(Bench { host, run: format!("test-{}-{test}", process::id()) })
 }
 
-fn connect(test: &str) -> Result<Docker, DockerError> {
-    Docker::connect(&format!("test-{}-{test}", process::id()))
-}
-
-fn entry_dir(home: &Path, dockerfile: &str) -> std::path::PathBuf {
+fn entry_dir(home: &Path, dockerfile: &str) -> PathBuf {
     let dir = home.join(ENTRY);
     fs::create_dir(&dir).unwrap();
     fs::write(dir.join("Dockerfile"), dockerfile).unwrap();
     dir
 }
 
-fn spec(script: &str) -> Spec {
-    Spec {
-        entry: ENTRY.into(),
-        image: image_name(ENTRY),
-        cpus: "0".into(),
-        memory_bytes: Some(64 << 20),
-        env: vec![("SCRIPT".into(), script.into())],
-        mounts: vec![],
+impl Bench {
+    fn spec(&self, script: &str) -> Spec {
+        Spec {
+            run: self.run.clone(),
+            entry: ENTRY.into(),
+            image: image_name(ENTRY),
+            cpus: Some("0".into()),
+            memory_bytes: Some(64 << 20),
+            env: vec![("SCRIPT".into(), script.into())],
+            mounts: vec![],
+        }
+    }
+
+    fn try_start(&self, spec: &Spec) -> Result<Container, DockerError> {
+        Container::start(&self.host.engine, spec)
+    }
+
+    fn start(&self, script: &str) -> Container {
+        self.try_start(&self.spec(script)).unwrap()
+    }
+
+    fn left(&self) -> usize {
+        self.host.engine.ours(Some(&self.run)).unwrap().len()
     }
 }
 
-fn ended(container: &Container) -> ContainerState {
-    until(container, |state| !state.running)
+fn ended(container: &mut Container) -> Exit {
+    until(container, |container| container.exited())
 }
 
-fn until(
-    container: &Container,
-    is_so: impl Fn(&ContainerState) -> bool,
-) -> ContainerState {
+fn says(container: &mut Container, word: &str) {
+    until(container, |it| it.log_tail().contains(word).then_some(()));
+}
+
+fn until<T>(
+    container: &mut Container,
+    mut is_so: impl FnMut(&mut Container) -> Option<T>,
+) -> T {
     let since = Instant::now();
     loop {
-        let state = container.state().unwrap();
-        if is_so(&state) {
-            return state;
+        if let Some(found) = is_so(container) {
+            return found;
         }
-        assert!(since.elapsed() < PATIENCE, "{:?}", container.logs());
+        assert!(since.elapsed() < PATIENCE, "{}", container.log_tail());
         std::thread::yield_now();
     }
 }
 
-fn left(docker: &Docker) -> usize {
-    docker.engine.ours(Some(&docker.run)).unwrap().len()
-}
-
 #[test]
 fn an_entry_gets_its_cpus_mounts_and_limits_and_leaves_nothing() {
-    let Some(docker) = docker("whole") else { return };
+    let Some(bench) = bench("whole") else { return };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let catalog = Catalog::load(root).unwrap();
     let home = tempfile::tempdir().unwrap();
-    let data = home.path().join("dataset.json");
-    fs::write(&data, "the data").unwrap();
-    let mut spec = spec(
-        "nproc; cat /data/dataset.json; touch /data/dataset.json; \
-         ulimit -n; printf '\\033[31mred\\033[0m\\n' >&2; exit 7",
-    );
-    spec.mounts.push((data, "/data/dataset.json".into()));
-    let container = docker.start(&spec).unwrap();
-    let state = ended(&container);
-    assert_eq!(state.exit_code, Some(7));
-    assert!(!state.oom_killed);
-    assert_eq!((state.pid, state.restarts), (0, 0));
-    let logs = container.logs().unwrap();
+    let data = DataPaths::under(home.path());
+    fs::write(&data.dataset, "the data").unwrap();
+    fs::create_dir(&data.statics).unwrap();
+    fs::create_dir(&data.certs).unwrap();
+    fs::write(data.certs.join("server.key"), "the key").unwrap();
+    let log = home.path().join("log");
+    let script = "nproc; cat /data/dataset.json /certs/server.key; \
+        touch /data/dataset.json /data/static/x; ulimit -n; \
+        printf '\\033[31mred\\033[0m\\n' >&2; exit 7";
+    let launch = Launch {
+        run: &bench.run,
+        entry: &catalog.entries[0],
+        dir: root,
+        profile: &catalog.profiles[0],
+        artifact: &Artifact {
+            digest: image_name(ENTRY),
+            what: image_name(ENTRY),
+        },
+        cpus: Some("0".parse().unwrap()),
+        memory: Some(Bytes(64 << 20)),
+        data: &data,
+        env: vec![("SCRIPT".into(), script.into())],
+        log: &log,
+        open_files: 100,
+    };
+    let mut container = bench.host.launch(&launch).unwrap();
+    let end = ended(&mut container);
+    assert_eq!(end, Exit { code: Some(7), ..Exit::default() });
+    assert!(container.pids().is_empty());
+    container.stop().unwrap();
+    assert_eq!(bench.left(), 0);
+    container.stop().unwrap();
+    assert_eq!(container.exited(), Some(end));
+    let logs = fs::read_to_string(&log).unwrap();
+    assert_eq!(logs, container.log_tail());
     // Two streams: only each one's own order is certain.
-    assert!(logs.contains("1\n") && logs.contains("the data"), "{logs}");
-    assert!(logs.contains("Read-only file system"), "{logs}");
+    assert!(logs.contains("1\n") && logs.contains("the datathe key"), "{logs}");
+    assert_eq!(logs.matches("Read-only file system").count(), 2, "{logs}");
     assert!(logs.contains("red\n") && !logs.contains('\u{1b}'), "{logs}");
-    if let Some(limits) = docker.engine.limits() {
+    if let Some(limits) = bench.host.engine.limits() {
         assert!(logs.contains(&format!("{}\n", limits.nofile)), "{logs}");
     }
-    drop(container);
-    assert_eq!(left(&docker), 0);
+    let greedy = Launch { open_files: u64::MAX, ..launch };
+    if bench.host.engine.limits().is_some() {
+        let error = bench.host.start(&greedy).err().unwrap();
+        assert!(matches!(error, HostError::Unfit(_)), "{error}");
+    }
 }
 
 #[test]
-fn a_running_entry_has_a_process_and_a_cgroup_of_its_own() {
-    let Some(docker) = docker("cgroup") else { return };
-    let script = "sleep 1000 & echo up; wait";
-    let container = docker.start(&spec(script)).unwrap();
-    until(&container, |_| {
-        container.logs().is_ok_and(|logs| logs.contains("up"))
-    });
-    assert!(container.pid() > 1);
-    let pids = container.pids();
-    assert!(pids.len() == 2 && pids.contains(&container.pid()), "{pids:?}");
-    assert!(container.cgroup().unwrap().contains(container.id()));
-    container.remove().unwrap();
-    assert_eq!(left(&docker), 0);
+fn a_running_entry_has_processes_and_a_cgroup_of_its_own() {
+    let Some(bench) = bench("cgroup") else { return };
+    let mut container = bench.start("sleep 1000 & echo up; wait");
+    says(&mut container, "up");
+    let cgroup = container.cgroup().unwrap();
+    assert!(cgroup.cpu.to_string_lossy().contains(container.id()));
+    assert!(cgroup.cpu_ns().unwrap() > 0);
+    assert_eq!(container.pids().len(), 2);
+    assert!(!container.pids().contains(&1));
+    assert_eq!(container.exited(), None);
+    container.stop().unwrap();
+    assert_eq!(bench.left(), 0);
 }
 
 #[test]
 fn an_entry_that_ignores_the_signal_is_killed_after_the_grace() {
-    let Some(docker) = docker("deaf") else { return };
-    let deaf = spec("trap '' TERM; while :; do sleep 1000; done");
-    let container = docker.start(&deaf).unwrap();
-    container.stop(GRACE).unwrap();
-    let state = container.state().unwrap();
-    assert_eq!((state.running, state.exit_code), (false, Some(137)));
-    assert!(!state.oom_killed);
+    let Some(bench) = bench("deaf") else { return };
+    let mut container = bench.start(
+        "trap 'echo no' TERM; echo up; while :; do sleep 1000 & wait; done",
+    );
+    says(&mut container, "up");
+    container.stop().unwrap();
+    assert!(container.log_tail().ends_with("no\n"));
+    // It was ended by us: that is no end of its own.
+    assert_eq!(container.exited(), None);
+    assert_eq!(bench.left(), 0);
+}
+
+#[test]
+fn a_signal_from_elsewhere_is_told_as_one() {
+    let Some(bench) = bench("signal") else { return };
+    let mut container = bench.start("exec sleep 1000");
+    let pid = rustix::process::Pid::from_raw(container.pids()[0]).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    let end = ended(&mut container);
+    assert_eq!(end, Exit { signal: Some(9), ..Exit::default() });
 }
 
 #[test]
 fn an_entry_that_outgrows_its_memory_is_known_as_such() {
-    let Some(docker) = docker("oom") else { return };
-    let container = docker.start(&spec("exec tail /dev/zero")).unwrap();
-    let state = ended(&container);
-    assert!(state.oom_killed, "{state:?}");
+    let Some(bench) = bench("oom") else { return };
+    assert!(ended(&mut bench.start("exec tail /dev/zero")).oom);
+}
+
+#[test]
+fn a_worker_lost_to_memory_is_known_while_the_entry_lives() {
+    let Some(bench) = bench("worker") else { return };
+    let mut container = bench.start("tail /dev/zero; exec sleep 1000");
+    let end = ended(&mut container);
+    assert_eq!(end, Exit { oom: true, ..Exit::default() });
+    assert!(container.state().unwrap().running);
 }
 
 #[test]
 fn cleaning_takes_the_leftovers_of_this_run_and_nothing_else() {
-    let Some(docker) = docker("clean") else { return };
-    let other = connect("bystander").unwrap();
-    let bystander = other.start(&spec("exec sleep 1000")).unwrap();
+    let Some(bench) = bench("clean") else { return };
+    let other = self::bench("bystander").unwrap();
+    let mut bystander = other.start("exec sleep 1000");
     // A process that was killed cannot drop anything.
-    mem::forget(docker.start(&spec("exec sleep 1000")).unwrap());
-    mem::forget(docker.start(&spec("exit 0")).unwrap());
-    assert_eq!(docker.clean().unwrap(), 2);
-    assert_eq!(docker.clean().unwrap(), 0);
-    assert!(bystander.state().unwrap().running);
-    bystander.remove().unwrap();
+    mem::forget(bench.start("exec sleep 1000"));
+    mem::forget(bench.start("exit 0"));
+    let clean = || bench.host.clean(Some(&bench.run)).unwrap();
+    assert_eq!((clean(), clean()), (2, 0));
+    assert_eq!(bystander.exited(), None);
 }
 
 #[test]
-fn a_container_without_our_label_is_not_seen_as_ours() {
-    let Some(docker) = docker("foreign") else { return };
-    let mut body = spec("exit 0").body("x", None);
-    body.labels = None;
-    let foreign = docker.engine.create(body).unwrap();
-    let ours = docker.engine.ours(None).unwrap();
-    docker.engine.remove(&foreign).unwrap();
-    assert!(!ours.contains(&foreign));
+fn cleaning_up_after_the_dead_spares_the_living_and_strangers() {
+    let Some(bench) = bench("dead") else { return };
+    let create = |owner: Option<&str>| {
+        let mut body =
+            bench.spec("exit 0").body(owner.unwrap_or_default(), None);
+        if owner.is_none() {
+            body.labels = None;
+        }
+        bench.host.engine.create(body).unwrap()
+    };
+    let dead = create(Some("4294967295:1"));
+    let living = create(Some(&owner::this()));
+    let strange = create(None);
+    let found = bench.host.engine.ours(None).unwrap();
+    for id in [&dead, &living, &strange] {
+        bench.host.engine.remove(id).unwrap();
+    }
+    assert!(found.contains(&dead));
+    assert!(!found.contains(&living) && !found.contains(&strange));
 }
 
 #[test]
 fn a_missing_mount_source_is_refused_and_leaves_nothing() {
-    let Some(docker) = docker("mount") else { return };
+    let Some(bench) = bench("mount") else { return };
     let home = tempfile::tempdir().unwrap();
     let missing = home.path().join("none");
-    let mut spec = spec("exit 0");
-    spec.mounts.push((missing.clone(), "/certs".into()));
-    let error = docker.start(&spec).unwrap_err().to_string();
+    let mut spec = bench.spec("exit 0");
+    spec.mounts.push((missing.clone(), "/certs"));
+    let error = bench.try_start(&spec).unwrap_err().to_string();
     assert!(error.contains("none"), "{error}");
     assert!(!missing.exists());
-    assert_eq!(left(&docker), 0);
+    assert_eq!(bench.left(), 0);
 }
 
 #[test]
 fn an_image_that_was_never_built_is_named_with_what_to_run() {
-    let Some(docker) = docker("unbuilt") else { return };
+    let Some(bench) = bench("unbuilt") else { return };
     let unbuilt = Spec {
         image: image_name("no-such-entry"),
         entry: "no-such-entry".into(),
-        ..spec("")
+        ..bench.spec("")
     };
-    let error = docker.start(&unbuilt).unwrap_err().to_string();
+    let error = bench.try_start(&unbuilt).unwrap_err().to_string();
     assert!(error.contains("httparena-no-such-entry is not built"), "{error}");
     assert!(error.contains("arena validate no-such-entry"), "{error}");
 }
 
-#[test]
-fn a_build_that_fails_shows_the_end_of_its_log() {
-    let Some(docker) = docker("broken") else { return };
+#[track_caller]
+fn build_fails(bench: &Bench, dockerfile: &str, why: &str, log: &str) {
     let home = tempfile::tempdir().unwrap();
-    let broken = format!("{DOCKERFILE}\nRUN echo the cause; exit 3\n");
-    let error = docker.build(&entry_dir(home.path(), &broken)).unwrap_err();
-    let error = error.to_string();
-    assert!(error.contains("does not build"), "{error}");
-    assert!(error.contains("the cause"), "{error}");
+    let dir = entry_dir(home.path(), dockerfile);
+    let mut lines = vec![];
+    let error = bench
+        .host
+        .build_image("harness-broken", &dir, &mut |l| lines.push(l.to_owned()))
+        .unwrap_err();
+    let HostError::Entry { why: told, log_tail } = error.into() else {
+        panic!("not the entry's fault");
+    };
+    assert!(told.contains(why), "{told}");
+    assert!(log_tail.contains(log), "{log_tail}");
+    assert!(!lines.is_empty());
+}
+
+#[test]
+fn a_build_that_fails_is_the_entrys_fault_and_shows_its_log() {
+    let Some(bench) = bench("broken") else { return };
+    let failing = format!("{DOCKERFILE}\nRUN echo the cause; exit 3\n");
+    build_fails(&bench, &failing, "does not build", "the cause");
+    build_fails(&bench, "FORM scratch\n", "does not build", "FORM");
+}
+
+#[test]
+fn a_program_that_is_not_there_is_the_entrys_fault() {
+    let Some(bench) = bench("noexec") else { return };
+    let home = tempfile::tempdir().unwrap();
+    let dockerfile = format!("{DOCKERFILE}\nENTRYPOINT [\"/nothing\"]\n");
+    let dir = entry_dir(home.path(), &dockerfile);
+    let name = "harness-noexec";
+    let built = bench.host.build_image(name, &dir, &mut |_| {}).unwrap();
+    let spec = Spec { image: built.digest, ..bench.spec("") };
+    let error = HostError::from(bench.try_start(&spec).unwrap_err());
+    assert!(matches!(error, HostError::Entry { .. }), "{error}");
+    assert!(error.to_string().contains("/nothing"), "{error}");
+    assert_eq!(bench.left(), 0);
+}
+
+#[test]
+fn a_build_script_must_leave_the_image_by_its_name() {
+    let Some(bench) = bench("script") else { return };
+    let home = tempfile::tempdir().unwrap();
+    let dir = entry_dir(home.path(), DOCKERFILE);
+    let script = dir.join("build.sh");
+    fs::write(&script, "#!/bin/sh\necho done\n").unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    let error = bench
+        .host
+        .build_image("harness-untagged", &dir, &mut |_| {})
+        .unwrap_err();
+    assert!(matches!(error, DockerError::NotTagged { .. }), "{error}");
 }
 
 #[test]
@@ -221,16 +342,15 @@ fn an_engine_that_never_answers_is_given_up() {
     let path = home.path().join("sock");
     let _silent = UnixListener::bind(&path).unwrap();
     let address = format!("unix://{}", path.display());
-    let error = Engine::connect_to(&address, Duration::from_millis(50))
-        .unwrap_err()
-        .to_string();
-    assert!(error.contains("silent"), "{error}");
-    assert!(error.contains("--host local"), "{error}");
+    let patience = Duration::from_millis(50);
+    let error = Engine::connect_to(&address, patience).unwrap_err();
+    assert!(error.to_string().contains("silent"), "{error}");
+    assert!(matches!(HostError::from(error), HostError::Unfit(_)));
 }
 
 #[test]
 fn no_engine_and_a_distant_engine_are_told_apart() {
-    let to = |address| Engine::connect_to(address, GRACE).unwrap_err();
+    let to = |address| Engine::connect_to(address, PATIENCE).unwrap_err();
     let none = to("unix:///nonexistent/docker.sock");
     assert!(matches!(none, DockerError::NoEngine { .. }), "{none}");
     let distant = to("tcp://192.0.2.1:2375");

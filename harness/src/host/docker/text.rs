@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 /// Keeps the last bytes of a stream.
 #[derive(Debug)]
-pub struct Tail {
+pub(super) struct Tail {
     bytes: VecDeque<u8>,
     cap: usize,
     dropped: u64,
@@ -13,12 +13,12 @@ pub struct Tail {
 
 impl Tail {
     /// Keeps at most `cap` bytes.
-    pub fn new(cap: usize) -> Self {
+    pub(super) fn new(cap: usize) -> Self {
         Self { bytes: VecDeque::new(), cap, dropped: 0 }
     }
 
     /// Takes the next piece, and forgets what no longer fits.
-    pub fn push(&mut self, piece: &[u8]) {
+    pub(super) fn push(&mut self, piece: &[u8]) {
         self.bytes.extend(piece);
         let surplus = self.bytes.len().saturating_sub(self.cap);
         self.bytes.drain(..surplus);
@@ -26,7 +26,7 @@ impl Tail {
     }
 
     /// The kept end as plain text; says how much is missing before it.
-    pub fn text(&mut self) -> String {
+    pub(super) fn text(&mut self) -> String {
         let text =
             plain(&String::from_utf8_lossy(self.bytes.make_contiguous()));
         if self.dropped == 0 {
@@ -37,14 +37,14 @@ impl Tail {
 }
 
 /// The last `count` lines.
-pub fn last_lines(text: &str, count: usize) -> String {
+pub(super) fn last_lines(text: &str, count: usize) -> String {
     let lines: Vec<_> = text.trim_end().lines().collect();
     lines[lines.len().saturating_sub(count)..].join("\n")
 }
 
 /// Drops terminal escape sequences and all control characters but line feeds
 /// and tabs.
-pub fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
