@@ -1,1 +1,23 @@
-//! validate
+//! The judge: asks a running entry questions and says whether it may be
+//! measured.
+//!
+//! Every question is a [`Rule`] with a stable id, drawn from a printed seed
+//! and asked through the judge's own, paranoid client. Right
+//! answers come from [`profiles::oracle`], which the gun shares; no line of
+//! protocol code is shared with it. A probe that fails is asked once more
+//! with the same inputs, so that a chance failure is called flaky and drops
+//! nothing.
+//!
+//! [`validate`] is the way in; [`rules`] lists what is asked, for the command
+//! line and the site, out of the same definitions that are run.
+
+mod http;
+mod probe;
+mod probes;
+mod run;
+mod session;
+mod target;
+
+pub use probe::{Rule, can_judge, rules};
+pub use run::{Options, Progress, validate};
+pub use target::Target;

@@ -1,0 +1,153 @@
+//! What a probe is. The rule text, the list the site prints and the check
+//! that runs come from one definition, so they cannot disagree.
+
+use profiles::name::ProfileName;
+use profiles::verdict::Verdict;
+use serde::Serialize;
+
+use crate::probes;
+use crate::session::Session;
+
+/// One question to an entry, with the rule it enforces.
+pub(crate) struct Probe {
+    /// Stable: it is stored, linked and disputed by this.
+    pub(crate) id: &'static str,
+    /// Rises whenever what passes or fails changes.
+    pub(crate) version: u32,
+    /// Asked for entries that subscribe to one of these.
+    pub(crate) profiles: &'static [&'static str],
+    pub(crate) scope: Scope,
+    pub(crate) stage: Stage,
+    /// The rule, in a sentence or two.
+    pub(crate) rule: &'static str,
+    /// The section of the contract or the RFC that says so.
+    pub(crate) source: &'static str,
+    /// Every outcome that is right.
+    pub(crate) legal: &'static str,
+    /// How to mend it.
+    pub(crate) hint: &'static str,
+    pub(crate) run: fn(&mut Session<'_>) -> Outcome,
+}
+
+/// Whether a probe depends on the profile it is asked for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Scope {
+    /// One answer holds for all profiles it is asked for.
+    Once,
+    /// Asked for each profile with that profile's own requests.
+    Each,
+}
+
+/// When a probe runs: those of one stage run side by side.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) enum Stage {
+    /// Ordinary requests.
+    Calm,
+    /// What may harm a weak server: aborts, resets, malformed requests.
+    Rough,
+    /// After everything else.
+    Last,
+}
+
+/// What a probe comes to.
+pub(crate) type Outcome = Result<(), Box<Miss>>;
+
+/// A probe that did not simply pass.
+#[derive(Clone, Debug)]
+pub(crate) struct Miss {
+    pub(crate) verdict: Verdict,
+    pub(crate) asked: String,
+    pub(crate) expected: String,
+    pub(crate) got: String,
+    /// Replaces the probe's own hint where the cause is known better.
+    pub(crate) hint: Option<&'static str>,
+}
+
+impl Miss {
+    /// The same with another verdict.
+    pub(crate) fn as_verdict(mut self: Box<Self>, v: Verdict) -> Box<Self> {
+        self.verdict = v;
+        self
+    }
+
+    /// The same with a better hint.
+    pub(crate) fn hint(mut self: Box<Self>, hint: &'static str) -> Box<Self> {
+        self.hint = Some(hint);
+        self
+    }
+}
+
+/// A rule as it is published.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+pub struct Rule {
+    /// The stable id of its probe.
+    pub id: &'static str,
+    /// Rises whenever what passes or fails changes.
+    pub version: u32,
+    /// The profiles it is asked for.
+    pub profiles: &'static [&'static str],
+    /// The rule.
+    pub rule: &'static str,
+    /// The section of the contract or the RFC that says so.
+    pub source: &'static str,
+    /// Every outcome that is right.
+    pub legal: &'static str,
+    /// How to mend an entry that breaks it.
+    pub hint: &'static str,
+}
+
+/// Every rule, in the order it is asked.
+pub fn rules() -> Vec<Rule> {
+    let rule = |p: &'static Probe| Rule {
+        id: p.id,
+        version: p.version,
+        profiles: p.profiles,
+        rule: p.rule,
+        source: p.source,
+        legal: p.legal,
+        hint: p.hint,
+    };
+    probes::all().map(rule).collect()
+}
+
+/// Whether this version has probes for a profile. One that it has none for
+/// gets no findings, so the gate stays shut.
+pub fn can_judge(profile: &ProfileName) -> bool {
+    probes::all().any(|p| p.profiles.contains(&profile.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn ids_are_unique_and_every_text_says_something() {
+        let mut seen = BTreeSet::new();
+        for rule in rules() {
+            assert!(seen.insert(rule.id), "{} stands twice", rule.id);
+            assert!(rule.version > 0, "{}", rule.id);
+            assert!(!rule.profiles.is_empty(), "{}", rule.id);
+            for text in [rule.rule, rule.source, rule.legal, rule.hint] {
+                assert!(text.len() > 10, "{}: `{text}`", rule.id);
+            }
+        }
+    }
+
+    #[test]
+    fn the_seven_profiles_of_plain_http_have_probes() {
+        for name in [
+            "baseline",
+            "pipelined",
+            "limited-conn",
+            "json",
+            "json-comp",
+            "upload",
+            "static",
+        ] {
+            assert!(can_judge(&name.parse().unwrap()), "{name}");
+        }
+        assert!(!can_judge(&"no-such".parse().unwrap()));
+    }
+}

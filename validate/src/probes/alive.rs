@@ -1,0 +1,37 @@
+//! After everything else.
+
+use profiles::ask::Drawer;
+use profiles::profile::Lane;
+
+use super::PLAIN;
+use crate::probe::{Outcome, Probe, Scope, Stage};
+use crate::session::Session;
+
+const ASKED: usize = 2;
+
+pub(super) const PROBES: &[Probe] = &[Probe {
+    id: "alive.after",
+    version: 1,
+    profiles: PLAIN,
+    scope: Scope::Each,
+    stage: Stage::Last,
+    rule: "After all other probes the server still answers the profile's \
+           requests rightly.",
+    source: "contract, common part",
+    legal: "right answers on new connections",
+    hint: "the server died or broke during the checks: look at its log for \
+           a crash after an abort or a malformed request",
+    run,
+}];
+
+fn run(s: &mut Session<'_>) -> Outcome {
+    let Ok(drawer) = Drawer::new(s.profile, Lane::Main) else {
+        return Ok(());
+    };
+    for _ in 0..ASKED {
+        if let Some((_, ask)) = drawer.draw(&mut s.rng) {
+            s.ask(&ask)?;
+        }
+    }
+    Ok(())
+}
