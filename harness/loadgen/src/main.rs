@@ -1,1 +1,3 @@
+//! The gun as a process.
+
 fn main() {}
