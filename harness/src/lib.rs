@@ -7,4 +7,6 @@
 pub mod host;
 pub mod interrupt;
 pub mod problem;
+pub mod rig;
+pub mod store;
 pub mod watch;

@@ -4,7 +4,12 @@
 //! [`Server`]. The runner knows nothing else of it, so a shot is fired the
 //! same way at a process, at a container and at the fake of the tests.
 
+mod build_local;
 pub mod docker;
+pub mod fake;
+mod local;
+mod log;
+pub mod ports;
 
 use std::{
     fmt,
@@ -15,6 +20,9 @@ use std::{
 use profiles::{cpuset::CpuSet, entry::Entry, profile::Profile, units::Bytes};
 
 use crate::watch::Cgroup;
+
+pub use local::Local;
+pub use log::{clean, last_line};
 
 /// What a build made: the thing that will run.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -136,6 +144,12 @@ pub trait Host {
         "none".into()
     }
 
+    /// Whether it only pretends, as the fake of the tests does: then nothing
+    /// of this machine (ports, pinning) is proved about its servers.
+    fn pretends(&self) -> bool {
+        false
+    }
+
     /// Whether it can work at all; [`HostError::Unfit`] says what to do.
     fn check(&self) -> Result<(), HostError>;
 
@@ -168,6 +182,11 @@ pub trait Server {
     /// Where its CPU time and memory are accounted, when it has a cgroup of
     /// its own.
     fn cgroup(&self) -> Option<&Cgroup>;
+
+    /// What the launch asked for and this server did not get, in words.
+    fn shortfalls(&self) -> Vec<String> {
+        Vec::new()
+    }
 
     /// How it ended, was restarted or lost a process to OOM; `None` while it
     /// lives as it was started. Never blocks for long.

@@ -24,7 +24,7 @@ pub struct Stat {
 }
 
 impl Stat {
-    /// Of one live process.
+    /// Of one live process; one that only waits to be buried is none.
     pub fn of(pid: i32) -> Option<Stat> {
         parse_stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
     }
@@ -35,6 +35,9 @@ fn parse_stat(text: &str) -> Option<Stat> {
     let rest = &text[text.rfind(')')? + 1..];
     let fields: Vec<&str> = rest.split_whitespace().collect();
     let number = |i: usize| fields.get(i)?.parse::<u64>().ok();
+    if matches!(*fields.first()?, "Z" | "X") {
+        return None;
+    }
     Some(Stat {
         parent: fields.get(1)?.parse().ok()?,
         ticks: number(11)? + number(12)?,
@@ -154,6 +157,7 @@ mod tests {
             Stat { parent: 3, ticks: 30, child_ticks: 70, start: 99 };
         assert_eq!(parse_stat(text), Some(expected));
         assert_eq!(parse_stat("7 (cut"), None);
+        assert_eq!(parse_stat(&text.replace(" S ", " Z ")), None);
     }
 
     #[test]
