@@ -1,6 +1,7 @@
 //! Against the real engine; skipped with the reason where there is none.
 
 use std::fs;
+use std::io::{self, Write};
 use std::mem;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
@@ -38,12 +39,12 @@ fn bench(test: &str) -> Option<Bench> {
     let host = match DockerHost::connect() {
         Ok(host) => host,
         Err(reason) => {
-            eprintln!("skipped: {reason}");
+            skipped(&reason.to_string());
             return None;
         }
     };
     if host.bases.is_empty() {
-        eprintln!("skipped: no base images, run scripts/setup-docker.sh");
+        skipped("no base images: run scripts/setup-docker.sh");
         return None;
     }
     let built = BUILT.get_or_init(|| {
@@ -54,6 +55,11 @@ fn bench(test: &str) -> Option<Bench> {
     });
     assert!(built.as_ref().unwrap().digest.starts_with("sha256:"));
     Some(Bench { host, run: format!("test-{}-{test}", process::id()) })
+}
+
+/// Past the capture of passing tests' output: a skip is never silent.
+fn skipped(reason: &str) {
+    let _ = writeln!(io::stderr(), "skipped: {reason}");
 }
 
 fn entry_dir(home: &Path, dockerfile: &str) -> PathBuf {
