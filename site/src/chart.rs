@@ -37,9 +37,10 @@ pub fn bar(scale: Scale, centre: f64, interval: Option<Range>) -> Markup {
         let _ = write!(whisker, "M{lo:.1} 5H{hi:.1}M{lo:.1} 2V8M{hi:.1} 2V8");
     }
     html! {
+        // Closed by hand: an open path would swallow the next one.
         svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true" {
-            path.b d={ "M0 1H" (format!("{:.1}", scale.x(centre))) "V9H0z" };
-            @if !whisker.is_empty() { path.w d=(whisker); }
+            path.b d={ "M0 1H" (format!("{:.1}", scale.x(centre))) "V9H0z" } {}
+            @if !whisker.is_empty() { path.w d=(whisker) {} }
         }
     }
 }
@@ -72,6 +73,7 @@ mod tests {
         let drawn = bar(scale, 25.0, range).into_string();
         assert!(drawn.contains("M0 1H50.0V9H0z"), "{drawn}");
         assert!(drawn.contains("M40.0 5H100.0M40.0 2V8M100.0 2V8"), "{drawn}");
+        assert_eq!(drawn.matches("</path>").count(), 2, "{drawn}");
         assert!(!bar(scale, 25.0, None).into_string().contains("class=\"w\""));
     }
 }

@@ -55,6 +55,7 @@ impl Filters {
         html! {
             style { (PreEscaped(self.rules())) }
             form.filters aria-label="Filters" autocomplete="off" {
+                label.fold { input #fold type="checkbox"; " show filters" }
                 @if kinds {
                     fieldset {
                         legend { "Type" }

@@ -54,7 +54,7 @@ impl Frame<'_> {
                     main #main tabindex="-1" {
                         (rig::made_up(self.site))
                         h1 { (self.title) }
-                        (rig::line(self.site))
+                        (rig::line(self.site, root))
                         (content)
                     }
                     footer {

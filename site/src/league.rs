@@ -7,7 +7,7 @@ use profiles::score::{Board, Row};
 use crate::filter::Filters;
 use crate::format::{count, list};
 use crate::frame::Frame;
-use crate::{Site, answer, cells, heat, rank, trouble};
+use crate::{Site, answer, cells, heat, rank, rig, trouble};
 
 /// Where a league's page lies.
 pub fn path(league: League) -> String {
@@ -42,7 +42,7 @@ pub fn page(site: &Site, league: League) -> String {
         Some(board) => content(site, league, board),
         None => nothing(site),
     };
-    frame.page(content)
+    frame.page(html! { (content) (rig::section(site)) })
 }
 
 fn nothing(site: &Site) -> Markup {
@@ -108,7 +108,7 @@ fn not_run(site: &Site, league: League, board: &Board) -> Markup {
             p {
                 (count(missing.len(), "scored profile", "scored profiles"))
                 " without any result in this run: " (list(&missing))
-                ". They count in N and are covered by nobody."
+                ". Each counts in N and is covered by nobody."
             }
         }
     }

@@ -153,7 +153,7 @@ fn level_table(
 fn row(line: &Line, scale: Scale) -> Markup {
     html! {
         tr {
-            th scope="row" { (cells::entry(line.entry)) }
+            th.e scope="row" { (cells::entry(line.entry)) }
             @match (line.state, line.summary) {
                 (Ok(rate), Some(summary)) => (measured(rate, summary, scale)),
                 (Err(state), _) => (missing(state)),

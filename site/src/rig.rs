@@ -25,31 +25,56 @@ pub fn made_up(site: &Site) -> Markup {
     }
 }
 
-/// One line for each run.
-pub fn line(site: &Site) -> Markup {
+/// Where and how it was measured, in one line for each run.
+pub fn line(site: &Site, root: &str) -> Markup {
     html! {
-        @for Stored { run, records } in site.stored {
+        @for Stored { run, .. } in site.stored {
             p.rig {
                 b { "Run " (format::name(&run.run)) }
                 ", " (format::name(&run.started_at))
                 @if run.ended_at.is_none() { " (cut off before its end)" }
-                ". " (machine(&run.environment))
-                ". " (pools(run))
-                ". " (settings(run, records.len()))
-                ". Noise floor: " (noise(site)) "."
+                ": " (format::name(&run.environment.cpu)) ", "
+                (cores(&run.environment)) ", host " (format::name(&run.host))
+                ", " (rounds(run)) ". Noise floor: " (noise(site)) ". "
+                a href={ (root) "index.html#rig" } { "Rig and settings" }
             }
         }
     }
 }
 
-fn machine(e: &Environment) -> String {
+/// Everything known about the machine and the run.
+pub fn section(site: &Site) -> Markup {
+    html! {
+        h2 #rig { "Rig and settings" }
+        @for Stored { run, records } in site.stored {
+            p {
+                b { "Run " (format::name(&run.run)) } ". "
+                (machine(&run.environment)) ". " (pools(run)) ". "
+                (settings(run, records.len())) "."
+            }
+        }
+    }
+}
+
+fn cores(e: &Environment) -> String {
     let cores = count(e.cores as usize, "core", "cores");
-    let threads = count(e.threads as usize, "thread", "threads");
+    format!("{cores}, {}", count(e.threads as usize, "thread", "threads"))
+}
+
+fn rounds(run: &Run) -> String {
+    let rounds = count(run.settings.rounds as usize, "round", "rounds");
+    match run.settings.window_ns {
+        Some(ns) => format!("{rounds} of {} windows", format::time(ns as f64)),
+        None => format!("{rounds} of each profile's own window"),
+    }
+}
+
+fn machine(e: &Environment) -> String {
     let text = format!(
-        "Rig {}: {}, {cores}, {threads}, {}, {}, kernel {}, governor {}, \
-         boost {}",
+        "Rig {}: {}, {}, {}, {}, kernel {}, governor {}, boost {}",
         short(&e.rig),
         format::name(&e.cpu),
+        cores(e),
         memory(e.memory_bytes),
         format::name(&e.os),
         format::name(&e.kernel),
@@ -80,20 +105,17 @@ fn pools(run: &Run) -> String {
 
 fn settings(run: &Run, shots: usize) -> String {
     let s = &run.settings;
-    let window = match s.window_ns {
-        Some(ns) => format!("windows of {}", format::time(ns as f64)),
-        None => "each profile's own window".to_owned(),
-    };
     let cap = match s.connections_cap {
         Some(cap) => format!(", at most {cap} connections"),
         None => String::new(),
     };
     format!(
-        "Host {}, preset {}: {} planned, {}, {window}{cap}. Arena {}, epoch {}",
+        "Host {}, preset {}: {}, {}{cap}. Seed {}. Arena {}, epoch {}",
         format::name(&run.host),
         format::name(&s.preset),
-        count(s.rounds as usize, "round", "rounds"),
+        rounds(run),
         count(shots, "shot", "shots"),
+        run.seed,
         format::name(&run.arena),
         run.epoch,
     )

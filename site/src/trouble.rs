@@ -68,10 +68,10 @@ fn lost(results: &Results, cases: &[(&Case, &CaseSummary)]) -> Markup {
                     }
                     thead { tr {
                         th scope="col" { "Entry" }
-                        th scope="col" { "Profile" }
+                        th.l scope="col" { "Profile" }
                         th scope="col" { "Connections" }
-                        th scope="col" { "State" }
-                        th scope="col" { "Reason" }
+                        th.l scope="col" { "State" }
+                        th.l scope="col" { "Reason" }
                     } }
                     tbody {
                         @for (case, summary) in lost {
@@ -89,16 +89,16 @@ fn lost_row(results: &Results, case: &Case, summary: &CaseSummary) -> Markup {
     let valid = summary.values.len();
     html! {
         tr {
-            th scope="row" {
+            th.e scope="row" {
                 bdi.n {
                     (shown.map_or(String::new(), |e| {
                         format::name(&e.display_name)
                     }))
                 }
             }
-            td { (case.profile) }
+            td.l { (case.profile) }
             td { (case.level) }
-            td {
+            td.l {
                 @match summary.missing {
                     Some(state) => (cells::state_text(state)),
                     None => { "measured in " (valid) " of " (summary.shots) }

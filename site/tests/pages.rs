@@ -183,8 +183,12 @@ fn ids_are_unique_and_every_link_within_the_site_resolves() {
             if let Some(id) = link.strip_prefix('#') {
                 assert!(ids.contains(&id), "{name}: {link}");
             } else if !link.contains(':') {
-                let target = resolve(name, link);
-                assert!(files.contains_key(&target), "{name}: {link}");
+                let (path, id) = link.split_once('#').unwrap_or((link, ""));
+                let target = files.get(&resolve(name, path));
+                let found = target.is_some_and(|page| {
+                    id.is_empty() || page.contains(&format!(" id=\"{id}\""))
+                });
+                assert!(found, "{name}: {link}");
             }
         }
     }

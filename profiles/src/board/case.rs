@@ -23,7 +23,7 @@ pub struct CaseSummary {
     pub values: Vec<RoundValue>,
     /// Why there is no number; `None` when there is one.
     pub missing: Option<Missing>,
-    /// What happened in shots that are not valid, with the round.
+    /// What happened in shots that are not valid, with the rounds.
     pub reasons: Vec<String>,
     /// Warnings of all shots, by their word.
     pub warnings: BTreeMap<String, String>,
@@ -55,6 +55,7 @@ impl CaseSummary {
     pub(super) fn of(shots: &[(u32, &Record)]) -> Self {
         let mut summary = Self::default();
         let mut bad: Vec<Bad> = Vec::new();
+        let mut reasons: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for &(round, record) in shots {
             summary.shots += 1;
             for warning in &record.warnings {
@@ -66,12 +67,19 @@ impl CaseSummary {
             match usable(record) {
                 Ok((sample, server)) => summary.add(round, sample, server),
                 Err(shot) => {
-                    let why = format!("round {round}: {}", cut(&shot.why));
-                    summary.reasons.push(why);
+                    let rounds = reasons.entry(cut(&shot.why)).or_default();
+                    rounds.push(round.to_string());
                     bad.push(shot);
                 }
             }
         }
+        summary.reasons = reasons
+            .into_iter()
+            .map(|(why, rounds)| {
+                let word = if rounds.len() == 1 { "round" } else { "rounds" };
+                format!("{word} {}: {why}", rounds.join(", "))
+            })
+            .collect();
         let most = summary.values.len() * 2 > shots.len();
         summary.missing = bad
             .iter()
