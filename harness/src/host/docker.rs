@@ -19,25 +19,28 @@ use profiles::entry::Entry;
 
 use super::{Artifact, Host, HostError, Launch, Server};
 use build::BuildArgs;
-use config::Spec;
 use container::Container;
 use engine::Engine;
 use error::DockerError;
+
+use crate::interrupt::Interrupt;
 
 /// The container engine as a place entries run.
 #[derive(Debug)]
 pub struct DockerHost {
     engine: Arc<Engine>,
     bases: BuildArgs,
+    interrupt: Interrupt,
 }
 
 impl DockerHost {
     /// Connects to the engine at `DOCKER_HOST` or the usual socket;
-    /// [`HostError::Unfit`] where none answers.
-    pub fn connect() -> Result<DockerHost, HostError> {
+    /// [`HostError::Unfit`] where none answers. `interrupt` cuts builds short.
+    pub fn connect(interrupt: Interrupt) -> Result<DockerHost, HostError> {
         Ok(Self {
             engine: Arc::new(Engine::connect()?),
             bases: build::chosen_bases(),
+            interrupt,
         })
     }
 
@@ -48,26 +51,13 @@ impl DockerHost {
         progress: &mut dyn FnMut(&str),
     ) -> Result<Artifact, DockerError> {
         let what = image_name(name);
-        let engine = self.engine.address();
-        build::build(dir, &what, &self.bases, engine, progress)?;
+        let at = self.engine.address();
+        let interrupt = &self.interrupt;
+        build::build(dir, &what, &self.bases, at, interrupt, progress)?;
         match self.engine.image_id(&what)? {
             Some(digest) => Ok(Artifact { digest, what }),
             None => Err(DockerError::NotTagged { image: what }),
         }
-    }
-
-    fn launch(&self, launch: &Launch<'_>) -> Result<Container, DockerError> {
-        let wanted = launch.open_files;
-        if let Some(limits) = self.engine.limits()
-            && i64::try_from(wanted).unwrap_or(i64::MAX) > limits.nofile
-        {
-            return Err(DockerError::TooFewFiles {
-                most: limits.nofile,
-                wanted,
-            });
-        }
-        let container = Container::start(&self.engine, &Spec::of(launch))?;
-        Ok(container.log_to(launch.log))
     }
 
     fn remove(&self, run: Option<&str>) -> Result<usize, DockerError> {
@@ -112,7 +102,7 @@ impl Host for DockerHost {
     }
 
     fn start(&self, launch: &Launch<'_>) -> Result<Box<dyn Server>, HostError> {
-        Ok(Box::new(self.launch(launch)?))
+        Ok(Box::new(Container::launch(&self.engine, launch)?))
     }
 
     fn clean(&self, run: Option<&str>) -> Result<usize, HostError> {

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -15,9 +16,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::fs::Access;
+use rustix::process::{Pid, Signal, kill_process_group};
 
+use super::super::{clean, local::cache_dir};
 use super::error::DockerError;
-use super::text::{Tail, last_lines, plain};
+use super::text::{Tail, last_lines};
+use crate::interrupt::Interrupt;
 
 /// The last release whose client needs no plugin for BuildKit.
 const PLUGIN_SINCE: u32 = 23;
@@ -41,15 +45,8 @@ pub(super) type BuildArgs = BTreeMap<String, String>;
 /// The base images that the set-up script chose, empty if it never ran: the
 /// Dockerfiles' own public defaults then stand.
 pub(super) fn chosen_bases() -> BuildArgs {
-    let dir =
-        |name| env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-    let cache = dir("ARENA_CACHE").or_else(|| {
-        let caches = dir("XDG_CACHE_HOME")
-            .or_else(|| Some(dir("HOME")?.join(".cache")))?;
-        Some(caches.join("arena"))
-    });
-    let text = cache.and_then(|c| fs::read_to_string(c.join(ARGS_FILE)).ok());
-    parse_args(&text.unwrap_or_default())
+    let file = cache_dir().join(ARGS_FILE);
+    parse_args(&fs::read_to_string(file).unwrap_or_default())
 }
 
 fn parse_args(text: &str) -> BuildArgs {
@@ -66,6 +63,7 @@ pub(super) fn build(
     image: &str,
     args: &BuildArgs,
     engine: &str,
+    interrupt: &Interrupt,
     progress: &mut dyn FnMut(&str),
 ) -> Result<(), DockerError> {
     let own = dir.join("build.sh");
@@ -78,9 +76,11 @@ pub(super) fn build(
         docker_build(dir, image, args)?
     };
     command.env("DOCKER_HOST", engine);
-    let (ended, log) = run(command, progress).map_err(DockerError::io(dir))?;
+    let (ended, log) =
+        run(command, interrupt, progress).map_err(DockerError::io(dir))?;
     match ended {
         Ended::Well => Ok(()),
+        Ended::Interrupted => Err(DockerError::Interrupted),
         Ended::Badly(why) => Err(DockerError::Build {
             image: image.to_owned(),
             why,
@@ -181,6 +181,7 @@ fn major(version: &str) -> Option<u32> {
 
 enum Ended {
     Well,
+    Interrupted,
     Badly(String),
 }
 
@@ -188,11 +189,14 @@ enum Ended {
 /// each line as it comes.
 fn run(
     mut command: Command,
+    interrupt: &Interrupt,
     progress: &mut dyn FnMut(&str),
 ) -> io::Result<(Ended, String)> {
     let (reader, writer) = io::pipe()?;
     let mut child = command
         .stdin(Stdio::null())
+        // Of its own, so that an end by us takes its children too.
+        .process_group(0)
         .stdout(writer.try_clone()?)
         .stderr(writer)
         .spawn()?;
@@ -221,7 +225,7 @@ fn run(
         if let Some(ended) = ended {
             return Ok((ended, tail.text()));
         }
-        ended = look(&mut child, started)?;
+        ended = look(&mut child, started, interrupt)?;
     }
 }
 
@@ -239,29 +243,35 @@ fn read(reader: impl Read, pieces: &mpsc::Sender<Vec<u8>>) {
 }
 
 fn show(line: &[u8], progress: &mut dyn FnMut(&str)) {
-    let line: String = plain(&String::from_utf8_lossy(line))
-        .trim()
-        .chars()
-        .take(SHOWN_CHARS)
-        .collect();
+    let line: String = clean(line).trim().chars().take(SHOWN_CHARS).collect();
     if !line.is_empty() {
         progress(&line);
     }
 }
 
-/// How it ended, if it did; a build beyond the limit is made to.
-fn look(child: &mut Child, started: Instant) -> io::Result<Option<Ended>> {
-    Ok(match child.try_wait()? {
-        Some(status) if status.success() => Some(Ended::Well),
-        Some(status) => Some(Ended::Badly(status.to_string())),
-        None if started.elapsed() > PATIENCE => {
-            child.kill()?;
-            child.wait()?;
-            let why = format!("stopped after {} s", PATIENCE.as_secs());
-            Some(Ended::Badly(why))
-        }
-        None => None,
-    })
+/// How it ended, if it did. One that takes too long, or that the user no
+/// longer wants, is ended with all it started.
+fn look(
+    child: &mut Child,
+    started: Instant,
+    interrupt: &Interrupt,
+) -> io::Result<Option<Ended>> {
+    if let Some(status) = child.try_wait()? {
+        return Ok(Some(match status.success() {
+            true => Ended::Well,
+            false => Ended::Badly(status.to_string()),
+        }));
+    }
+    let late = started.elapsed() > PATIENCE;
+    if !late && !interrupt.raised() {
+        return Ok(None);
+    }
+    let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
+    child.wait()?;
+    Ok(Some(match late {
+        true => Ended::Badly(format!("stopped after {} s", PATIENCE.as_secs())),
+        false => Ended::Interrupted,
+    }))
 }
 
 #[cfg(test)]
@@ -287,7 +297,8 @@ mod tests {
     fn output_and_failure_of_a_build_are_told() {
         let mut command = Command::new("sh");
         command.args(["-c", "echo out; echo err >&2; exit 3"]);
-        let (ended, log) = run(command, &mut |_| {}).unwrap();
+        let (ended, log) =
+            run(command, &Interrupt::default(), &mut |_| {}).unwrap();
         assert!(matches!(ended, Ended::Badly(why) if why.contains('3')));
         assert_eq!(log, "out\nerr\n");
     }
@@ -296,9 +307,23 @@ mod tests {
     fn a_process_left_behind_does_not_hold_the_build_up() {
         let mut command = Command::new("sh");
         command.args(["-c", "echo done; sleep 20 &"]);
-        let (ended, log) = run(command, &mut |_| {}).unwrap();
+        let (ended, log) =
+            run(command, &Interrupt::default(), &mut |_| {}).unwrap();
         assert!(matches!(ended, Ended::Well));
         assert_eq!(log, "done\n");
+    }
+
+    #[test]
+    fn an_interrupt_ends_a_build_with_all_it_started() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "sleep 1000 & echo $!; wait"]);
+        let interrupt = Interrupt::default();
+        let (ended, log) =
+            run(command, &interrupt, &mut |_| interrupt.raise()).unwrap();
+        assert!(matches!(ended, Ended::Interrupted));
+        let stat = format!("/proc/{}/stat", log.trim());
+        let left = fs::read_to_string(stat).unwrap_or_default();
+        assert!(left.is_empty() || left.contains(") Z "), "{left}");
     }
 
     #[test]

@@ -1,16 +1,17 @@
 //! One running container of ours.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::super::{Exit, HostError, Server};
+use super::super::{Exit, HostError, Launch, Server};
 use super::config::Spec;
 use super::engine::{ContainerState, Engine};
 use super::error::DockerError;
+use super::limits::Limits;
 use super::owner;
-use crate::watch::Cgroup;
+use crate::watch::{Cgroup, proc};
 
 /// From asking a server to end until it is killed.
 const GRACE: Duration = Duration::from_secs(3);
@@ -23,6 +24,7 @@ pub(super) struct Container {
     pid: i32,
     cgroup: Option<Cgroup>,
     log: Option<PathBuf>,
+    shortfalls: Vec<String>,
     /// Its last words and its end, once it was stopped.
     stopped: Option<(String, Option<Exit>)>,
 }
@@ -48,6 +50,7 @@ impl Container {
             pid: 0,
             cgroup: None,
             log: None,
+            shortfalls: Vec::new(),
             stopped: None,
         };
         made.engine.start(&made.id, &spec.image)?;
@@ -57,10 +60,21 @@ impl Container {
         Ok(made)
     }
 
-    /// Its output is written to this file when it is stopped.
-    pub(super) fn log_to(mut self, log: &Path) -> Self {
-        self.log = Some(log.to_owned());
-        self
+    /// The contract's container for a launch, which is held to what it asked.
+    pub(super) fn launch(
+        engine: &Arc<Engine>,
+        launch: &Launch<'_>,
+    ) -> Result<Self, DockerError> {
+        let mut made = Self::start(engine, &Spec::of(launch))?;
+        made.log = Some(launch.log.to_owned());
+        made.shortfalls = shortfalls(engine.limits(), launch.open_files);
+        match &launch.cpus {
+            Some(cpus) => match proc::strayed(&made.pids(), cpus) {
+                Some(thread) => Err(DockerError::Strayed(thread)),
+                None => Ok(made),
+            },
+            None => Ok(made),
+        }
     }
 
     #[cfg(test)]
@@ -110,6 +124,18 @@ impl Container {
     }
 }
 
+/// What the engine may not give, though the case needs it.
+fn shortfalls(limits: Option<Limits>, open_files: u64) -> Vec<String> {
+    let most = limits.and_then(|limits| u64::try_from(limits.nofile).ok());
+    match most {
+        Some(most) if most < open_files => vec![format!(
+            "{most} open files, {open_files} are needed: the engine may not \
+             give more"
+        )],
+        _ => vec![],
+    }
+}
+
 impl Server for Container {
     fn pids(&self) -> Vec<i32> {
         self.cgroup.as_ref().map(Cgroup::pids).unwrap_or_default()
@@ -117,6 +143,10 @@ impl Server for Container {
 
     fn cgroup(&self) -> Option<&Cgroup> {
         self.cgroup.as_ref()
+    }
+
+    fn shortfalls(&self) -> Vec<String> {
+        self.shortfalls.clone()
     }
 
     fn exited(&mut self) -> Option<Exit> {
@@ -156,5 +186,18 @@ impl Drop for Container {
         if let Err(error) = self.stop() {
             eprintln!("warning: container {}: {error}", self.id);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_known_limit_below_the_need_is_a_shortfall() {
+        let limits = Limits { nofile: 1024, memlock: -1 };
+        assert_eq!(shortfalls(Some(limits), 1025).len(), 1);
+        assert!(shortfalls(Some(limits), 1024).is_empty());
+        assert!(shortfalls(None, u64::MAX).is_empty());
     }
 }

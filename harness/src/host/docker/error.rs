@@ -37,21 +37,12 @@ pub(super) enum DockerError {
         /// The entry's directory name.
         dir: String,
     },
-    /// The case needs more open files than the engine may give.
-    #[error(
-        "containers get at most {most} open files, {wanted} are needed: start \
-         the engine with a higher hard limit (ulimit -Hn), or take fewer \
-         connections"
-    )]
-    TooFewFiles {
-        /// The engine's hard limit.
-        most: i64,
-        /// What the case needs.
-        wanted: u64,
-    },
     /// There is no client that could build.
     #[error("no `docker` command on the path: run scripts/setup-docker.sh")]
     NoClient,
+    /// The user no longer wants it.
+    #[error("interrupted while building")]
+    Interrupted,
     /// A build script of the entry's own did something else.
     #[error(
         "the build ended well but left no image {image}: build.sh must tag it"
@@ -68,6 +59,9 @@ pub(super) enum DockerError {
         /// What the engine said.
         why: String,
     },
+    /// It runs on CPUs it was not given.
+    #[error("pinning has no effect here: {0}")]
+    Strayed(String),
     /// The image does not build.
     #[error("image {image} does not build ({why}){hint}")]
     Build {
@@ -117,16 +111,16 @@ impl From<DockerError> for HostError {
             DockerError::NoEngine { .. }
             | DockerError::Remote { .. }
             | DockerError::NoClient
-            | DockerError::TooFewFiles { .. } => Self::Unfit(why),
+            | DockerError::Strayed(_) => Self::Unfit(why),
             DockerError::NoImage { .. }
             | DockerError::NotTagged { .. }
             | DockerError::Start { .. } => Self::entry(why),
             DockerError::Build { log, .. } => {
                 Self::Entry { why, log_tail: log }
             }
-            DockerError::Io { .. } | DockerError::Engine { .. } => {
-                Self::Ours(why)
-            }
+            DockerError::Io { .. }
+            | DockerError::Engine { .. }
+            | DockerError::Interrupted => Self::Ours(why),
         }
     }
 }

@@ -3,6 +3,8 @@
 
 use std::collections::VecDeque;
 
+use super::super::clean;
+
 /// Keeps the last bytes of a stream.
 #[derive(Debug)]
 pub(super) struct Tail {
@@ -27,8 +29,7 @@ impl Tail {
 
     /// The kept end as plain text; says how much is missing before it.
     pub(super) fn text(&mut self) -> String {
-        let text =
-            plain(&String::from_utf8_lossy(self.bytes.make_contiguous()));
+        let text = clean(self.bytes.make_contiguous());
         if self.dropped == 0 {
             return text;
         }
@@ -42,67 +43,9 @@ pub(super) fn last_lines(text: &str, count: usize) -> String {
     lines[lines.len().saturating_sub(count)..].join("\n")
 }
 
-/// Drops terminal escape sequences and all control characters but line feeds
-/// and tabs.
-pub(super) fn plain(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\u{1b}' => match chars.peek() {
-                // CSI: parameters, then one final byte from `@` to `~`.
-                Some('[') => {
-                    chars.next();
-                    chars.find(|c| ('@'..='~').contains(c) || *c == '\n');
-                }
-                // OSC and the other strings end with BEL or ESC backslash.
-                Some(']' | 'P' | 'X' | '^' | '_') => {
-                    while let Some(c) = chars.next() {
-                        if c == '\u{7}' || c == '\n' {
-                            break;
-                        }
-                        if c == '\u{1b}' {
-                            chars.next_if_eq(&'\\');
-                            break;
-                        }
-                    }
-                }
-                _ => {
-                    chars.next_if(|c| c.is_ascii_graphic());
-                }
-            },
-            '\n' | '\t' => out.push(c),
-            c if c.is_control() => {}
-            c => out.push(c),
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[track_caller]
-    fn becomes(raw: &str, expected: &str) {
-        assert_eq!(plain(raw), expected);
-    }
-
-    #[test]
-    fn escape_sequences_and_control_characters_are_dropped() {
-        becomes("plain é\tline\n", "plain é\tline\n");
-        becomes("\u{1b}[1;31mred\u{1b}[0m", "red");
-        becomes("a\r\nb\u{0}\u{8}c\u{9b}d", "a\nbcd");
-        becomes("\u{1b}]0;title\u{7}x\u{1b}]8;;u\u{1b}\\y", "xy");
-        becomes("\u{1b}(Bx", "Bx");
-    }
-
-    #[test]
-    fn an_unfinished_sequence_ends_with_its_line() {
-        becomes("\u{1b}[31", "");
-        becomes("\u{1b}]title\nnext", "next");
-        becomes("\u{1b}", "");
-    }
 
     #[test]
     fn only_the_end_is_kept_and_the_loss_is_said() {
