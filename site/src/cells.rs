@@ -52,13 +52,16 @@ fn state(missing: Missing) -> (&'static str, &'static str, &'static str) {
         .map_or(("missing", "d", "no result"), |(_, w, c, m)| (w, c, m))
 }
 
-/// The state's word for files.
+/// The state's word for files: the same as in `board.json`.
 pub fn state_word(missing: Missing) -> &'static str {
     match missing {
-        Missing::NotEntered => "not entered",
+        Missing::FailedValidation => "failed-validation",
+        Missing::Failed => "failed",
         Missing::Suspect => "suspect",
-        Missing::NotSupported => "not supported",
-        other => state(other).0,
+        Missing::Withdrawn => "withdrawn",
+        Missing::NotSupported => "not-supported",
+        Missing::NotEntered => "not-entered",
+        Missing::NotRunYet => "not-run-yet",
     }
 }
 
@@ -143,6 +146,8 @@ mod tests {
         assert_eq!([words.len(), meanings.len(), in_files.len()], [7; 3]);
         for (missing, word, ..) in STATES {
             assert_eq!(state(missing).0, word);
+            let json = serde_json::to_value(missing).unwrap();
+            assert_eq!(json, state_word(missing));
             assert!(state_text(missing).into_string().contains(word));
             assert!(!word.contains('0'), "a missing number is not zero");
         }

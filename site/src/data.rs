@@ -1,10 +1,13 @@
 //! The numbers of the pages as files: CSV and JSON.
 
-use profiles::board::CaseSummary;
+use std::collections::BTreeMap;
+
+use profiles::board::{CaseSummary, Stored};
 use profiles::profile::League;
 use profiles::record::{Case, Contestant, Fired};
 use profiles::score::{Board, Cell};
 use serde::Serialize;
+use sha2::{Digest as _, Sha256};
 
 use crate::format;
 use crate::{Site, cells};
@@ -44,8 +47,40 @@ struct Document<'a> {
     boards: Vec<&'a Board>,
 }
 
+/// Every data file by its path: the tables, a copy of each run, and digests.
+pub fn files(
+    site: &Site,
+) -> Result<BTreeMap<String, String>, serde_json::Error> {
+    let mut files = BTreeMap::new();
+    files.insert("cells.csv".to_owned(), csv(site));
+    files.insert("board.json".to_owned(), json(site)?);
+    for Stored { run, records } in site.stored {
+        let mut text = serde_json::to_string_pretty(run)?;
+        text.push('\n');
+        files.insert(format!("runs/{}/run.json", run.run), text);
+        let mut lines = String::new();
+        for record in records {
+            lines += &serde_json::to_string(record)?;
+            lines.push('\n');
+        }
+        files.insert(format!("runs/{}/samples.jsonl", run.run), lines);
+    }
+    let digests: String = files
+        .iter()
+        .map(|(name, text)| format!("{}  {name}\n", sha256(text)))
+        .collect();
+    files.insert("SHA256SUMS".to_owned(), digests);
+    let below = |(name, text)| (format!("data/{name}"), text);
+    Ok(files.into_iter().map(below).collect())
+}
+
+pub fn sha256(text: &str) -> String {
+    let digest = Sha256::digest(text.as_bytes());
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// The rankings with their reference values.
-pub fn json(site: &Site) -> Result<String, serde_json::Error> {
+fn json(site: &Site) -> Result<String, serde_json::Error> {
     let document = Document {
         schema: BOARD_SCHEMA,
         runs: site.stored.iter().map(|one| one.run.run.as_str()).collect(),
@@ -57,7 +92,7 @@ pub fn json(site: &Site) -> Result<String, serde_json::Error> {
 }
 
 /// One row for each case there could be, measured or not.
-pub fn csv(site: &Site) -> String {
+fn csv(site: &Site) -> String {
     let mut text = COLUMNS.join(",");
     text.push('\n');
     for league in League::ALL {

@@ -63,7 +63,20 @@ impl Frame<'_> {
                             a href={ (root) "data/cells.csv" } { "cells.csv" }
                             " (one row a case), "
                             a href={ (root) "data/board.json" } { "board.json" }
-                            " (the rankings with their reference values)."
+                            " (the rankings with their reference values), "
+                            a href={ (root) "data/SHA256SUMS" } { "SHA256SUMS" }
+                            "."
+                        }
+                        @for run in self.site.stored.iter().map(|s| &s.run.run) {
+                            p {
+                                "Raw records of run " (run) ": "
+                                @for file in ["run.json", "samples.jsonl"] {
+                                    a href={ (root) "data/runs/" (run) "/" (file) } {
+                                        (file)
+                                    }
+                                    " "
+                                }
+                            }
                         }
                     }
                 }

@@ -19,11 +19,12 @@ mod rank;
 mod rig;
 mod trouble;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use profiles::board::{MixError, Results, Stored};
+use profiles::name::EntryName;
 use profiles::profile::League;
 use profiles::score::{Board, Options};
 
@@ -36,6 +37,15 @@ pub enum BuildError {
     /// The data did not become JSON.
     #[error("the ranking does not become JSON: {0}")]
     Json(#[from] serde_json::Error),
+    /// A run's id would not be a safe folder name.
+    #[error(
+        "run id {0:?} is no name; expected letters, digits, `-`, `_` and `.` \
+         as `arena bench` writes them"
+    )]
+    RunName(String),
+    /// One run was given twice.
+    #[error("run {0} is given twice; name it once")]
+    Twice(String),
     /// A file could not be written.
     #[error("cannot write {path}: {source}; check that it is writable")]
     Write {
@@ -56,6 +66,16 @@ struct Site<'a> {
 
 impl<'a> Site<'a> {
     fn of(stored: &'a [Stored], options: &Options) -> Result<Self, BuildError> {
+        let mut seen = BTreeSet::new();
+        for one in stored {
+            let id = &one.run.run;
+            // A run's id obeys the rules of an entry's name.
+            let name: Result<EntryName, _> = id.parse();
+            name.map_err(|_| BuildError::RunName(format::name(id)))?;
+            if !seen.insert(id) {
+                return Err(BuildError::Twice(id.clone()));
+            }
+        }
         let results = Results::of(stored)?;
         let mut boards = BTreeMap::new();
         for league in results.leagues() {
@@ -81,9 +101,13 @@ pub fn files(
     for fired in &site.results.profiles {
         files.insert(profile::path(fired), profile::page(&site, fired));
     }
-    files.insert("data/cells.csv".into(), data::csv(&site));
-    files.insert("data/board.json".into(), data::json(&site)?);
+    files.extend(data::files(&site)?);
     Ok(files)
+}
+
+/// SHA-256 of a file's text, in hex.
+pub fn sha256(text: &str) -> String {
+    data::sha256(text)
 }
 
 /// Writes the site below `out`, which is made if need be. Files of an earlier

@@ -49,7 +49,14 @@ fn the_same_records_give_the_same_bytes_in_any_order() {
     turned.records.reverse();
     turned.run.entries.reverse();
     assert_eq!(files(&[normal()]), files(&[normal()]));
-    assert_eq!(files(&[normal()]), files(&[turned]));
+    // The raw copies and their digests keep the order they were given in.
+    let made = |stored| {
+        let mut files = files(&[stored]);
+        files.retain(|name, _| !name.contains("runs/"));
+        files.remove("data/SHA256SUMS");
+        files
+    };
+    assert_eq!(made(normal()), made(turned));
 }
 
 #[test]
@@ -80,8 +87,14 @@ fn each_state_of_the_hostile_round_has_its_own_word() {
         .skip(1)
         .filter_map(|line| line.split(',').nth(5))
         .collect();
-    let expected =
-        ["failed", "invalid", "measured", "not entered", "not run", "suspect"];
+    let expected = [
+        "failed",
+        "failed-validation",
+        "measured",
+        "not-entered",
+        "not-run-yet",
+        "suspect",
+    ];
     assert_eq!(states, BTreeSet::from(expected));
 }
 
@@ -244,6 +257,41 @@ fn pages_and_files_show_the_same_numbers() {
 }
 
 #[test]
+fn the_raw_records_are_published_with_their_digests() {
+    let files = files(&[normal()]);
+    let sums = &files["data/SHA256SUMS"];
+    assert_eq!(sums.lines().count(), 4);
+    for line in sums.lines() {
+        let (digest, name) = line.split_once("  ").unwrap();
+        let text = &files[&format!("data/{name}")];
+        assert_eq!(digest, site::sha256(text), "{name}");
+    }
+    let raw = &files["data/runs/made-up/samples.jsonl"];
+    let again: Vec<profiles::record::Record> =
+        raw.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(again, normal().records);
+}
+
+#[test]
+fn a_run_whose_name_is_a_path_gives_no_site() {
+    for name in ["../../etc", "/etc", "", "a/b", "..", "<b>"] {
+        let mut stored = normal();
+        stored.run.run = name.into();
+        for record in &mut stored.records {
+            record.run = name.into();
+        }
+        let error = site::files(&[stored], &Options::default());
+        assert!(matches!(error, Err(site::BuildError::RunName(_))), "{name}");
+    }
+}
+
+#[test]
+fn a_run_given_twice_gives_no_site() {
+    let error = site::files(&[normal(), normal()], &Options::default());
+    assert!(matches!(error, Err(site::BuildError::Twice(_))));
+}
+
+#[test]
 fn a_site_is_written_and_an_unwritable_place_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("a/b");
@@ -259,6 +307,8 @@ fn a_site_is_written_and_an_unwritable_place_is_named() {
 fn runs_that_do_not_belong_together_give_no_site() {
     let mut other = normal();
     other.run.environment.rig = "another".into();
+    other.run.run = "other".into();
+    other.records.clear();
     let error = site::files(&[normal(), other], &Options::default());
     assert!(matches!(error, Err(site::BuildError::Mix(_))));
 }
