@@ -6,7 +6,11 @@
 
 pub mod host;
 pub mod interrupt;
+pub mod plan;
 pub mod problem;
 pub mod rig;
+pub mod show;
 pub mod store;
+#[cfg(test)]
+mod testing;
 pub mod watch;
