@@ -75,7 +75,7 @@ pub fn state_text(missing: Missing) -> Markup {
     let (word, ..) = state(missing);
     html! {
         @if missing == Missing::NotEntered {
-            span aria-hidden="true" { (word) } (spoken("not entered"))
+            (word) (spoken(" not entered"))
         } @else { (word) }
     }
 }
