@@ -1,0 +1,113 @@
+//! The hot path: bytes in, answers checked, requests out.
+
+use std::io::IoSlice;
+
+use rustix::io::{Errno, read, write, writev};
+
+use super::poll::Interest;
+use super::worker::{State, Worker};
+use crate::clock;
+use crate::session::{Over, SLICES};
+
+/// Reads of one connection before the others get their turn.
+const READS: usize = 8;
+/// Writes likewise.
+const WRITES: usize = 8;
+
+impl Worker {
+    /// Reads what came on `index` and sends what may follow.
+    #[inline]
+    pub(super) fn readable(&mut self, index: usize) {
+        for _ in 0..READS {
+            let slot = &mut self.slots[index];
+            let Some(fd) = &slot.fd else { return };
+            let got = read(fd, &mut self.inbox[..]);
+            let now = clock::now();
+            if now >= self.until {
+                return;
+            }
+            let over = match got {
+                Ok(0) => Some(match slot.broken {
+                    Some(errno) => Over::Error(errno),
+                    None => slot.session.closed(now, &mut self.desk),
+                }),
+                Ok(n) => {
+                    self.desk.books.bytes(0, n);
+                    let input = &self.inbox[..n];
+                    let over =
+                        slot.session.received(input, now, &mut self.desk);
+                    // A short read means that there is no more.
+                    if over.is_none() && n < self.inbox.len() {
+                        break;
+                    }
+                    over
+                }
+                Err(Errno::INTR) => None,
+                Err(Errno::AGAIN) => match slot.broken {
+                    Some(errno) => Some(Over::Error(errno)),
+                    None => break,
+                },
+                Err(errno) => Some(Over::Error(errno)),
+            };
+            if let Some(over) = over {
+                return self.over(index, over, now);
+            }
+        }
+        self.pump(index);
+    }
+
+    /// Draws what may be in flight and sends what the kernel takes.
+    #[inline]
+    pub(super) fn pump(&mut self, index: usize) {
+        for _ in 0..WRITES {
+            let slot = &mut self.slots[index];
+            if slot.state != State::Up || slot.broken.is_some() {
+                return;
+            }
+            let Some(fd) = &slot.fd else { return };
+            if self.draws {
+                slot.session.fill(&mut self.desk);
+            }
+            let out = slot.session.out();
+            if out.is_empty() {
+                return self.wait_for(index, Interest::Read);
+            }
+            let now = clock::now();
+            if now >= self.until {
+                return;
+            }
+            let wrote = match out.text() {
+                Some(text) => write(fd, text),
+                None => {
+                    let block = self.desk.block.as_ref();
+                    let block = block.map_or(&[][..], |b| b.as_bytes());
+                    let mut slices = [IoSlice::new(&[]); SLICES];
+                    let n = out.slices(block, &mut slices);
+                    writev(fd, &slices[..n])
+                }
+            };
+            match wrote {
+                Ok(n) => {
+                    slot.session.wrote(n, now, &mut self.desk.books);
+                    self.desk.books.bytes(n, 0);
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => {
+                    return self.wait_for(index, Interest::Both);
+                }
+                Err(errno) => {
+                    // Answers may have come before the connection broke.
+                    slot.broken = Some(errno);
+                    return self.readable(index);
+                }
+            }
+        }
+        self.wait_for(index, Interest::Both);
+    }
+
+    fn wait_for(&mut self, index: usize, interest: Interest) {
+        if let Err(errno) = self.want(index, interest) {
+            self.over(index, Over::Error(errno), clock::now());
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Sockets: opening them, and what to call their errors.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
+
+/// Where a connection goes to and comes from.
+#[derive(Clone, Copy, Debug)]
+pub struct Route {
+    /// The server.
+    pub target: SocketAddr,
+    /// Connections one source address can hold; beyond it the next loopback
+    /// address is used.
+    pub per_source: u32,
+}
+
+impl Route {
+    /// The source of connection `index`, counted over all threads. The first
+    /// ones leave the choice to the system.
+    fn source(&self, index: u32) -> Option<SocketAddr> {
+        let nth = index / self.per_source.max(1);
+        if nth == 0 || !self.target.ip().is_loopback() {
+            return None;
+        }
+        let base = u32::from(Ipv4Addr::LOCALHOST);
+        let ip = Ipv4Addr::from(base.checked_add(nth)?);
+        self.target.is_ipv4().then_some(SocketAddr::new(IpAddr::V4(ip), 0))
+    }
+
+    /// Begins connection `index`; whether it is made already, as it mostly
+    /// is on loopback.
+    pub fn open(&self, index: u32) -> Result<(OwnedFd, bool), Errno> {
+        let family = match self.target {
+            SocketAddr::V4(_) => AddressFamily::INET,
+            SocketAddr::V6(_) => AddressFamily::INET6,
+        };
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let fd = net::socket_with(family, SocketType::STREAM, flags, None)?;
+        sockopt::set_tcp_nodelay(&fd, true)?;
+        // A close is a reset: no port is left waiting on our side.
+        sockopt::set_socket_linger(&fd, Some(Duration::ZERO))?;
+        if let Some(source) = self.source(index) {
+            net::bind(&fd, &source)?;
+        }
+        match net::connect(&fd, &self.target) {
+            Ok(()) => Ok((fd, true)),
+            Err(Errno::INPROGRESS | Errno::INTR) => Ok((fd, false)),
+            Err(errno) => Err(errno),
+        }
+    }
+}
+
+/// The name of an errno as in the manual pages.
+pub fn errno_name(errno: Errno) -> String {
+    let name = match errno {
+        Errno::ACCESS => "EACCES",
+        Errno::ADDRINUSE => "EADDRINUSE",
+        Errno::ADDRNOTAVAIL => "EADDRNOTAVAIL",
+        Errno::AFNOSUPPORT => "EAFNOSUPPORT",
+        Errno::AGAIN => "EAGAIN",
+        Errno::CONNABORTED => "ECONNABORTED",
+        Errno::CONNREFUSED => "ECONNREFUSED",
+        Errno::CONNRESET => "ECONNRESET",
+        Errno::HOSTUNREACH => "EHOSTUNREACH",
+        Errno::INVAL => "EINVAL",
+        Errno::MFILE => "EMFILE",
+        Errno::NETUNREACH => "ENETUNREACH",
+        Errno::NFILE => "ENFILE",
+        Errno::NOBUFS => "ENOBUFS",
+        Errno::NOMEM => "ENOMEM",
+        Errno::PERM => "EPERM",
+        Errno::PIPE => "EPIPE",
+        Errno::TIMEDOUT => "ETIMEDOUT",
+        other => return format!("errno-{}", other.raw_os_error()),
+    };
+    name.to_string()
+}

@@ -1,0 +1,169 @@
+//! From the spec to all that a shot needs, or why it cannot be fired.
+
+use std::{fs, io, path::Path, sync::Arc};
+
+use profiles::data::{Dataset, UploadBlock};
+use profiles::oracle::Oracle;
+use profiles::profile::{DefError, Kind, Profile};
+use profiles::spec::{SPEC_SCHEMA, Spec};
+
+/// Threads beyond this are a slip.
+const MAX_THREADS: u32 = 1024;
+/// Connections beyond this are a slip: no machine has the ports.
+const MAX_CONNECTIONS: u32 = 1 << 24;
+
+/// A spec that was understood.
+#[derive(Debug)]
+pub struct Plan {
+    /// What was asked.
+    pub spec: Spec,
+    /// The profile it names.
+    pub profile: Profile,
+    /// Knows the right answers.
+    pub oracle: Arc<Oracle>,
+    /// Upload bodies, when the profile has any.
+    pub block: Option<Arc<UploadBlock>>,
+}
+
+/// Why a spec cannot be fired.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// Not a spec.
+    #[error("the spec on stdin is refused: {0}")]
+    Json(serde_json::Error),
+    /// Of a version this one does not know.
+    #[error(
+        "the spec has schema {0}, this gun reads {SPEC_SCHEMA}; \
+         use the arena and the gun of one build"
+    )]
+    Schema(u32),
+    /// A number that makes no shot.
+    #[error("`{field}` is {found}; expected {expected}")]
+    Number {
+        /// The key in the spec.
+        field: &'static str,
+        /// What it says.
+        found: u64,
+        /// What it may say.
+        expected: &'static str,
+    },
+    /// The definition in it is broken.
+    #[error("`definition`: {0}")]
+    Definition(#[from] DefError),
+    /// A profile of a protocol or a kind this version cannot fire.
+    #[error(
+        "`profile`: this gun cannot fire {0}; `arena list` shows which it can"
+    )]
+    CannotFire(String),
+    /// The generated data is missing or broken.
+    #[error("{path}: {why}; generate the data again, or mend `data_dir`")]
+    Data {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+impl Plan {
+    /// Reads a spec and what it points to.
+    pub fn new(json: &str) -> Result<Plan, PlanError> {
+        let spec: Spec = serde_json::from_str(json).map_err(PlanError::Json)?;
+        check_numbers(&spec)?;
+        let file = format!("{}.toml", spec.profile);
+        let profile =
+            Profile::parse(spec.profile.clone(), &file, &spec.definition)?;
+        if !profile.can_fire() || profile.load.writers.is_some() {
+            return Err(PlanError::CannotFire(spec.profile.to_string()));
+        }
+        let asks = |kind: fn(&Kind) -> bool| {
+            profile.classes.iter().any(|class| kind(&class.kind))
+        };
+        let uploads = asks(|k| matches!(k, Kind::Upload { .. }));
+        let files = asks(|k| matches!(k, Kind::Static { .. }));
+        let oracle = Arc::new(oracle(&spec.data_dir, files)?);
+        let block = uploads.then(|| Arc::new(UploadBlock::new(spec.seed)));
+        Ok(Plan { spec, profile, oracle, block })
+    }
+}
+
+/// How many connections thread `index` holds: an even split, its remainder
+/// spread, none lost.
+pub fn share(spec: &Spec, index: u32) -> u32 {
+    let (all, threads) = (spec.connections, spec.threads.max(1));
+    all / threads + u32::from(index < all % threads)
+}
+
+fn check_numbers(spec: &Spec) -> Result<(), PlanError> {
+    if spec.schema != SPEC_SCHEMA {
+        return Err(PlanError::Schema(spec.schema));
+    }
+    let number = |field, found, expected, good| {
+        if good {
+            Ok(())
+        } else {
+            Err(PlanError::Number { field, found, expected })
+        }
+    };
+    let (connections, threads) = (spec.connections, spec.threads);
+    number(
+        "connections",
+        connections.into(),
+        "1 to 16,777,216",
+        (1..=MAX_CONNECTIONS).contains(&connections),
+    )?;
+    number(
+        "threads",
+        threads.into(),
+        "1 to 1,024",
+        (1..=MAX_THREADS).contains(&threads),
+    )?;
+    for (field, found) in [
+        ("connect_timeout_ns", spec.connect_timeout_ns),
+        ("window_ns", spec.window_ns),
+        ("timeout_ns", spec.timeout_ns),
+    ] {
+        number(field, found, "at least 1", found > 0)?;
+    }
+    const DAY: u64 = 86_400_000_000_000;
+    for (field, found) in [
+        ("connect_timeout_ns", spec.connect_timeout_ns),
+        ("warmup_ns", spec.warmup_ns),
+        ("gap_ns", spec.gap_ns),
+        ("window_ns", spec.window_ns),
+        ("timeout_ns", spec.timeout_ns),
+    ] {
+        number(field, found, "at most one day", found <= DAY)?;
+    }
+    Ok(())
+}
+
+fn oracle(dir: &Path, files: bool) -> Result<Oracle, PlanError> {
+    let read = |path: &Path| {
+        fs::read(path).map_err(|e: io::Error| PlanError::Data {
+            path: path.display().to_string(),
+            why: e.to_string(),
+        })
+    };
+    let path = dir.join("dataset.json");
+    let dataset = Dataset::parse(&read(&path)?).map_err(|e| {
+        PlanError::Data { path: path.display().to_string(), why: e.to_string() }
+    })?;
+    let mut missing = None;
+    let oracle = Oracle::new(dataset, |name| {
+        if !files {
+            return None;
+        }
+        match read(&dir.join("static").join(name)) {
+            Ok(bytes) => Some(bytes),
+            Err(why) => {
+                missing.get_or_insert(why);
+                None
+            }
+        }
+    });
+    match missing {
+        Some(why) => Err(why),
+        None => Ok(oracle),
+    }
+}

@@ -1,0 +1,105 @@
+//! What a connection has to send, to the byte.
+
+use std::io::IoSlice;
+
+use profiles::ask::Ask;
+
+use crate::desk::Desk;
+use crate::write::Block;
+
+/// Slices of one write: enough for 1 MiB of a chunked body.
+pub const SLICES: usize = 50;
+
+/// Queued bytes: text, and at most one large body behind it. Positions in
+/// the text count from the start of the connection and never repeat.
+#[derive(Debug, Default)]
+pub struct Out {
+    text: Vec<u8>,
+    /// How much of `text` is sent.
+    done: usize,
+    /// Text sent before what is in `text`.
+    base: u64,
+    block: Option<Block>,
+}
+
+impl Out {
+    /// Whether another request may be queued. Behind a large body none is,
+    /// so that one is enough.
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        self.block.is_none()
+    }
+
+    /// Whether there is nothing to send.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty() && self.block.is_none()
+    }
+
+    pub(super) fn end(&self) -> u64 {
+        self.base + self.text.len() as u64
+    }
+
+    pub(super) fn text_sent(&self) -> u64 {
+        self.base + self.done as u64
+    }
+
+    /// Whether a request whose text ends at `end` is sent with its body.
+    pub(super) fn is_sent_to(&self, end: u64) -> bool {
+        let in_body = self.block.is_some() && end == self.end();
+        self.text_sent() >= end && !in_body
+    }
+
+    pub(super) fn push(&mut self, desk: &mut Desk, class: usize, ask: &Ask) {
+        self.block =
+            desk.tails.write(class, ask, &mut desk.scratch, &mut self.text);
+    }
+
+    /// The text to send, when there is no large body.
+    #[inline]
+    pub fn text(&self) -> Option<&[u8]> {
+        self.block.is_none().then_some(&self.text[self.done..])
+    }
+
+    /// All there is to send, as far as it goes into `out`; returns how many
+    /// slices that are. `block` is the upload block.
+    pub fn slices<'a>(
+        &'a self,
+        block: &'a [u8],
+        out: &mut [IoSlice<'a>; SLICES],
+    ) -> usize {
+        let mut used = 0;
+        if self.done < self.text.len() {
+            out[0] = IoSlice::new(&self.text[self.done..]);
+            used = 1;
+        }
+        match &self.block {
+            Some(body) => body.slices(block, out, used),
+            None => used,
+        }
+    }
+
+    #[inline]
+    pub(super) fn advance(&mut self, n: usize) {
+        let text = n.min(self.text.len() - self.done);
+        self.done += text;
+        if let Some(block) = &mut self.block {
+            block.advance(n - text);
+            if self.done < self.text.len() || !block.is_sent() {
+                return;
+            }
+            self.block = None;
+        }
+        if self.done == self.text.len() {
+            self.base += self.done as u64;
+            self.done = 0;
+            self.text.clear();
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.text.clear();
+        self.done = 0;
+        self.block = None;
+    }
+}
