@@ -9,8 +9,10 @@ pub mod interrupt;
 pub mod plan;
 pub mod problem;
 pub mod rig;
+pub mod runner;
 pub mod show;
 pub mod store;
 #[cfg(test)]
 mod testing;
+pub mod warn;
 pub mod watch;

@@ -48,3 +48,15 @@ impl From<profiles::catalog::CatalogError> for Problem {
         Problem::Usage(error.to_string())
     }
 }
+
+impl From<crate::host::HostError> for Problem {
+    fn from(error: crate::host::HostError) -> Problem {
+        use crate::host::HostError;
+        match error {
+            HostError::Unfit(why) => Problem::Unfit(why),
+            HostError::Ours(why) | HostError::Entry { why, .. } => {
+                Problem::Ours(why)
+            }
+        }
+    }
+}

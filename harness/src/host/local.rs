@@ -1,8 +1,7 @@
 //! An entry as a child process: pinned before it runs, and gone with the tool.
 
 use std::{
-    env,
-    io::{self, Write},
+    env, io,
     os::unix::process::{CommandExt, ExitStatusExt},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -10,14 +9,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use profiles::{cpuset::CpuSet, entry::Entry};
-use rustix::process::{
-    Pid, Resource, Rlimit, Signal, getppid, getrlimit, kill_process_group,
-    set_parent_process_death_signal, setrlimit,
-};
+use profiles::entry::Entry;
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::{
-    Artifact, Exit, Host, HostError, Launch, Server, build_local, log::Log,
+    Artifact, Exit, Host, HostError, Launch, Server, build_local,
+    child::before_exec, log::Log,
 };
 use crate::{
     interrupt::Interrupt,
@@ -246,38 +243,6 @@ fn command(launch: &Launch<'_>) -> Command {
         .env("ARENA_RUN", launch.run)
         .envs(launch.env.iter().map(|(k, v)| (k, v)));
     command
-}
-
-/// What the child does to itself between fork and exec.
-fn before_exec(
-    command: &mut Command,
-    cpus: Option<&CpuSet>,
-    entrances: Vec<std::fs::File>,
-) {
-    let parent = Pid::from_raw(std::process::id() as i32);
-    let mask = cpus.map(crate::rig::mask);
-    let nofile = getrlimit(Resource::Nofile);
-    let prepare = move || -> io::Result<()> {
-        // If the tool is killed outright, this is what is left to end it.
-        set_parent_process_death_signal(Some(Signal::KILL))?;
-        if getppid() != parent {
-            return Err(io::ErrorKind::Interrupted.into());
-        }
-        for mut entrance in &entrances {
-            entrance.write_all(b"0")?;
-        }
-        if let Some(mask) = &mask {
-            rustix::thread::sched_setaffinity(None, mask)?;
-        }
-        let all = Rlimit { current: nofile.maximum, maximum: nofile.maximum };
-        setrlimit(Resource::Nofile, all)?;
-        Ok(())
-    };
-    // SAFETY: only system calls on values made before the fork: no
-    // allocation, no locks.
-    unsafe {
-        command.pre_exec(prepare);
-    }
 }
 
 fn refusal(launch: &Launch<'_>, error: &io::Error) -> HostError {

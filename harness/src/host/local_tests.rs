@@ -1,6 +1,6 @@
 use std::fs;
 
-use profiles::profile::Profile;
+use profiles::{cpuset::CpuSet, profile::Profile};
 
 use super::*;
 use crate::host::DataPaths;
