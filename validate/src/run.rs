@@ -88,10 +88,10 @@ pub fn validate(
         }
         let again: Vec<usize> = these
             .into_iter()
-            .filter(|i| ends[*i].as_ref().is_some_and(End::blocks))
+            .filter(|i| ends[*i].as_ref().is_some_and(End::is_bad))
             .collect();
         for (i, second) in bench.pass(&again, false) {
-            if let (Some(first), false) = (&mut ends[i], second.blocks()) {
+            if let (Some(first), false) = (&mut ends[i], second.is_bad()) {
                 first.flaky();
             }
         }
@@ -146,6 +146,11 @@ impl End {
 
     fn blocks(&self) -> bool {
         self.verdict().blocks()
+    }
+
+    /// Whether it is worth asking again.
+    fn is_bad(&self) -> bool {
+        self.blocks() || self.verdict() == Verdict::Warn
     }
 
     fn flaky(&mut self) {

@@ -16,7 +16,7 @@ use crate::http::{Conn, Fault, Request, Response};
 use crate::probe::{Miss, Outcome};
 
 /// Where a wait can only show that a server does nothing, it is not longer.
-const SHORT: Duration = Duration::from_secs(1);
+const SHORT: Duration = Duration::from_secs(2);
 /// Bodies may take a second for so many bytes beyond the usual limit.
 const BYTES_PER_SECOND: u64 = 4 << 20;
 

@@ -3,10 +3,12 @@
 
 mod chunked;
 mod conn;
+mod peer;
 mod request;
 mod response;
 
 pub(crate) use chunked::{Style, encode};
 pub(crate) use conn::{Conn, Fault};
+pub(crate) use peer::has_read;
 pub(crate) use request::{Request, show};
 pub(crate) use response::Response;

@@ -1,17 +1,12 @@
 //! Requests that no two parsers must read differently. Few, and a failure
 //! only where the RFC forbids the outcome.
 
-use std::time::Duration;
-
 use profiles::verdict::Verdict;
 
 use super::SUM;
 use crate::http::{Conn, Fault, Request, Response};
 use crate::probe::{Miss, Outcome, Probe, Scope, Stage};
 use crate::session::{Session, summary};
-
-/// So long is waited for an answer to what was smuggled.
-const SECOND_ANSWER: Duration = Duration::from_millis(200);
 
 const BASE: Probe = Probe {
     id: "",
@@ -21,7 +16,7 @@ const BASE: Probe = Probe {
     stage: Stage::Rough,
     rule: "",
     source: "RFC 9112 section 6.3",
-    legal: "4xx, 5xx or a close",
+    legal: "4xx, 5xx or a close; silence is a warning",
     hint: "",
     run: |_| Ok(()),
 };
@@ -41,7 +36,8 @@ pub(super) const PROBES: &[Probe] = &[
         rule: "Bytes that are body by the chunked coding are never answered \
                as a request, whatever Content-Length says.",
         source: "RFC 9112 sections 6.1 and 6.3",
-        legal: "4xx, 5xx, a close, or one answer to the chunked body",
+        legal: "4xx, 5xx, a close, or one answer to the chunked body; silence \
+                is a warning",
         hint: "let Transfer-Encoding override Content-Length, or refuse a \
                request that has both",
         run: smuggle,
@@ -52,7 +48,6 @@ pub(super) const PROBES: &[Probe] = &[
         rule: "A chunked body with a broken size or without the CR LF after \
                a chunk is never taken for a good one.",
         source: "RFC 9112 sections 7.1 and 8",
-        legal: "4xx, 5xx or a close; silence is a warning",
         hint: "answer 400 and close when the chunked coding is broken",
         run: bad_chunk,
         ..BASE
@@ -61,7 +56,6 @@ pub(super) const PROBES: &[Probe] = &[
         id: "http.bad-line",
         rule: "Bytes that are no request are never answered with success.",
         source: "RFC 9112 sections 2.2 and 3",
-        legal: "4xx, 5xx or a close; silence is a warning",
         hint: "answer 400 and close when the request line is malformed",
         run: bad_line,
         ..BASE
@@ -76,7 +70,7 @@ fn refuse(
 ) -> Result<Option<(Conn, Response)>, Box<Miss>> {
     let mut conn = s.open()?;
     s.asked.get_or_insert_with(|| request.shown());
-    let by = s.short();
+    let by = s.deadline();
     conn.send(&request.bytes, by);
     match conn.receive(false, by) {
         Ok(response) if response.status >= 400 => Ok(None),
@@ -136,16 +130,20 @@ fn smuggle(s: &mut Session<'_>) -> Outcome {
         let mut conn = s.open()?;
         s.asked.get_or_insert_with(|| request.shown());
         conn.send(&request.bytes, s.short());
-        let answer = s.oracle.exact(&hidden).unwrap_or_default();
-        let mut by = s.short();
+        let hit = s.oracle.exact(&hidden).unwrap_or_default();
+        let mut answer = conn.receive(false, s.deadline());
+        if let Err(fault @ Fault::Late { got: 0 }) = &answer {
+            let miss = s.faulty(&request, fault);
+            return Err(miss.as_verdict(Verdict::Warn));
+        }
         // More answers than requests can only be to hidden ones.
-        while let Ok(response) = conn.receive(false, by) {
-            if response.body == answer.as_bytes() {
+        while let Ok(response) = &answer {
+            if response.body == hit.as_bytes() {
                 let got = "the request inside the body was answered";
                 let expected = "at most one answer, to the outer request";
                 return Err(s.miss(&request, expected, got));
             }
-            by = s.within(SECOND_ANSWER);
+            answer = conn.receive(false, s.short());
         }
     }
     Ok(())

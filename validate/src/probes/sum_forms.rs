@@ -216,7 +216,8 @@ fn trailers(s: &mut Session<'_>) -> Outcome {
     let extra = "Transfer-Encoding: chunked\r\n";
     let request = Request::new("POST", &ask.target(), &s.host, extra);
     let request = request.with(&wire);
-    s.exchange(&request)
+    let mut conn = s.open()?;
+    s.exchange_on(&mut conn, &request)
         .and_then(|response| s.judge(&ask, &request, &response))
         .map_err(|m| m.as_verdict(Verdict::Warn))
 }

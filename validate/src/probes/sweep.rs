@@ -4,14 +4,16 @@ use std::time::{Duration, Instant};
 
 use profiles::verdict::Verdict;
 
-use crate::http::{Conn, Request, show};
+use crate::http::{Conn, Request, has_read, show};
 use crate::probe::{Miss, Outcome};
 use crate::session::Session;
 
 /// Connections at a time: enough to be quick, few enough for any backlog.
 const BATCH: usize = 64;
-/// Long enough that a server reads the first part before the second comes.
+/// Between the parts, at least; and on, until the first one has been read.
 const PAUSE: Duration = Duration::from_millis(30);
+/// A server with fewer workers than connections does not read them all.
+const PAUSE_LIMIT: Duration = Duration::from_millis(600);
 /// So many separate ranges of offsets are listed.
 const RANGES: usize = 8;
 
@@ -24,6 +26,8 @@ pub(super) type Read<'r> =
 pub(super) struct Sweep {
     first: Option<Box<Miss>>,
     ranges: Vec<String>,
+    /// Whether the server was seen to leave connections unread.
+    waits: bool,
 }
 
 impl Sweep {
@@ -43,7 +47,8 @@ impl Sweep {
         for batch in offsets.chunks(BATCH) {
             // One slow batch shows the fault; the rest only maps it.
             let patient = self.first.is_none();
-            for (cut, miss) in cuts(s, request, batch, patient, read)? {
+            let open = self.halves(s, request, batch)?;
+            for (cut, miss) in answers(s, request, open, patient, read) {
                 failed.push(cut);
                 let blame = miss.verdict == Verdict::Fail;
                 let first = self.first.get_or_insert(miss);
@@ -59,6 +64,30 @@ impl Sweep {
         Ok(())
     }
 
+    /// A connection for each cut, with both parts sent on it.
+    fn halves(
+        &mut self,
+        s: &Session<'_>,
+        request: &Request,
+        batch: &[usize],
+    ) -> Result<Vec<(usize, Conn)>, Box<Miss>> {
+        let mut open = Vec::with_capacity(batch.len());
+        for cut in batch {
+            let mut conn = s.open()?;
+            conn.send(&request.bytes[..*cut], s.deadline());
+            open.push((*cut, conn));
+        }
+        std::thread::sleep(PAUSE);
+        if !self.waits {
+            let ports = open.iter().filter_map(|(_, c)| c.ports()).collect();
+            self.waits = !has_read(&ports, s.within(PAUSE_LIMIT));
+        }
+        for (cut, conn) in &mut open {
+            conn.send(&request.bytes[*cut..], s.deadline());
+        }
+        Ok(open)
+    }
+
     /// The outcome over everything swept.
     pub(super) fn outcome(self) -> Outcome {
         let Some(mut miss) = self.first else { return Ok(()) };
@@ -68,23 +97,13 @@ impl Sweep {
     }
 }
 
-fn cuts(
-    s: &mut Session<'_>,
+fn answers(
+    s: &Session<'_>,
     request: &Request,
-    batch: &[usize],
+    open: Vec<(usize, Conn)>,
     patient: bool,
     read: &Read<'_>,
-) -> Result<Vec<(usize, Box<Miss>)>, Box<Miss>> {
-    let mut open = Vec::with_capacity(batch.len());
-    for cut in batch {
-        let mut conn = s.open()?;
-        conn.send(&request.bytes[..*cut], s.deadline());
-        open.push((*cut, conn));
-    }
-    std::thread::sleep(PAUSE);
-    for (cut, conn) in &mut open {
-        conn.send(&request.bytes[*cut..], s.deadline());
-    }
+) -> Vec<(usize, Box<Miss>)> {
     let by = if patient { s.deadline() } else { s.short() };
     let mut failed = Vec::new();
     // A connection is dropped once it is read: a server of few workers
@@ -100,7 +119,7 @@ fn cuts(
             failed.push((cut, miss));
         }
     }
-    Ok(failed)
+    failed
 }
 
 /// Offsets in ranges; a lone one with the bytes around it.

@@ -6,7 +6,7 @@ use profiles::profile::Framing;
 use profiles::verdict::Verdict;
 
 use super::upload::draw;
-use crate::http::{Fault, Request};
+use crate::http::{Fault, Request, has_read};
 use crate::probe::{Outcome, Probe, Scope, Stage};
 use crate::session::{Session, summary};
 
@@ -72,6 +72,8 @@ fn early(s: &mut Session<'_>) -> Outcome {
         let half = request.body_at + request.bytes[request.body_at..].len() / 2;
         for (from, to) in [(0, request.body_at), (request.body_at, half)] {
             conn.send(&request.bytes[from..to], s.deadline());
+            let ports = conn.ports().into_iter().collect();
+            has_read(&ports, s.short());
             let soon = s.within(HELD_BACK);
             match conn.receive(false, soon) {
                 Err(Fault::Late { .. }) => {}
@@ -116,7 +118,7 @@ fn cut(s: &mut Session<'_>) -> Outcome {
         let request = request.with(body.as_bytes());
         s.asked.get_or_insert_with(|| request.shown());
         let mut conn = s.open()?;
-        let by = s.short();
+        let by = s.deadline();
         conn.send(&request.bytes, by);
         conn.finish();
         match conn.receive(false, by) {

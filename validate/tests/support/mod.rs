@@ -6,7 +6,7 @@ pub mod data;
 mod reply;
 mod wire;
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -102,16 +102,20 @@ impl Drop for Twin {
 fn serve(stream: &TcpStream, app: &App, stop: &AtomicBool) {
     let _ = stream.set_nodelay(true);
     if app.cheat == Cheat::Silent {
-        let mut reader = Reader::new(stream, app.cheat);
-        while reader.head().is_ok() {}
+        swallow(stream);
         return;
     }
     let closes = connection(stream, app, stop);
     if closes && app.cheat == Cheat::NeverCloses {
-        let mut reader = Reader::new(stream, app.cheat);
-        while reader.head().is_ok() {}
+        swallow(stream);
     }
     let _ = stream.shutdown(Shutdown::Both);
+}
+
+/// Reads until the client ends the connection.
+fn swallow(mut stream: &TcpStream) {
+    let mut bytes = [0; 4096];
+    while stream.read(&mut bytes).is_ok_and(|n| n > 0) {}
 }
 
 /// Serves requests until the connection is to be closed; true when the

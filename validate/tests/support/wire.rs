@@ -242,8 +242,9 @@ fn parse(text: &str, cheat: Cheat) -> Option<Request> {
     };
     let mut chunked = false;
     let mut length: Option<u64> = None;
-    if cheat == Cheat::BadLinesTaken {
-        lines.by_ref().take_while(|l| !l.is_empty()).for_each(drop);
+    if parts.len() != 3 {
+        // Taken for a good one; nothing else of it can be read.
+        return Some(r);
     }
     for line in lines {
         let (name, value) = line.split_once(':')?;

@@ -1,0 +1,134 @@
+//! Wrong, silent, left open, by chance, and gone are different verdicts.
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::time::Duration;
+
+use profiles::profile::Profile;
+use profiles::verdict::{Finding, Verdict, Verdicts};
+use validate::{Options, Progress, Target, validate};
+
+use crate::support::cheat::Cheat;
+use crate::support::{SEVEN, Twin, data, profiles};
+
+fn options(timeout_ms: u64) -> Options<'static> {
+    let timeout = Duration::from_millis(timeout_ms);
+    Options { timeout, ..Options::new(3) }
+}
+
+#[track_caller]
+fn one<'v>(verdicts: &'v Verdicts, id: &str) -> &'v Finding {
+    verdicts.probes.iter().find(|p| p.id == id).expect(id)
+}
+
+#[test]
+fn answered_but_left_open_is_its_own_verdict_and_splits_still_pass() {
+    let verdicts =
+        Twin::start(Cheat::NeverCloses).judged(&SEVEN, &options(1500));
+    assert_eq!(one(&verdicts, "conn.close").verdict, Verdict::DidNotClose);
+    assert_eq!(one(&verdicts, "sum.split").verdict, Verdict::Pass);
+    assert!(!verdicts.passes(&"baseline".parse().unwrap()));
+    assert!(verdicts.passes(&"json".parse().unwrap()));
+}
+
+#[test]
+fn silence_is_no_answer_and_not_a_wrong_one() {
+    let verdicts = Twin::start(Cheat::Silent).judged(&SEVEN, &options(300));
+    for p in &verdicts.probes {
+        let silent = matches!(p.verdict, Verdict::NoAnswer | Verdict::Warn);
+        assert!(silent, "{} {:?}: {}", p.id, p.verdict, p.got);
+    }
+    assert_eq!(one(&verdicts, "sum.get").verdict, Verdict::NoAnswer);
+    assert!(one(&verdicts, "sum.get").got.contains("0 bytes had come"));
+    for name in SEVEN {
+        assert!(!verdicts.passes(&name.parse().unwrap()), "{name}");
+    }
+}
+
+#[test]
+fn a_byte_now_and_then_is_no_answer_either() {
+    let verdicts =
+        Twin::start(Cheat::Drip).judged(&["pipelined"], &options(400));
+    assert_eq!(one(&verdicts, "pipeline.ok").verdict, Verdict::NoAnswer);
+}
+
+#[test]
+fn an_endless_answer_is_cut_off_and_wrong() {
+    for cheat in [Cheat::Endless, Cheat::EndlessHead] {
+        let verdicts =
+            Twin::start(cheat).judged(&["pipelined"], &options(5000));
+        let found = one(&verdicts, "pipeline.ok");
+        assert_eq!(found.verdict, Verdict::Fail, "{}", found.got);
+        assert!(found.got.contains("more than"), "{}", found.got);
+    }
+}
+
+#[test]
+fn a_failure_by_chance_is_flaky_and_drops_nothing() {
+    let verdicts = Twin::start(Cheat::WrongOnce).judged(&SEVEN, &options(5000));
+    let odd: Vec<&Finding> =
+        verdicts.probes.iter().filter(|p| p.verdict != Verdict::Pass).collect();
+    assert!(!odd.is_empty());
+    for p in odd {
+        assert_eq!(p.verdict, Verdict::Flaky, "{}: {}", p.id, p.got);
+        assert!(p.got.ends_with("right when asked again"), "{}", p.got);
+    }
+    assert_eq!(verdicts.failed, 0);
+    assert!(verdicts.passes(&"baseline".parse().unwrap()));
+}
+
+#[test]
+fn a_server_that_dies_after_the_checks_is_found_dead() {
+    let twin = Twin::start(Cheat::Honest);
+    let last = |p: Progress| {
+        let left = p.total - p.done;
+        if p.id != "alive.after" && left == SEVEN.len() {
+            twin.die();
+        }
+    };
+    let verdicts = twin
+        .judged(&SEVEN, &Options { progress: Some(&last), ..options(5000) });
+    for p in &verdicts.probes {
+        let expected = match &p.id[..] {
+            "alive.after" => Verdict::NoAnswer,
+            _ => Verdict::Pass,
+        };
+        assert_eq!(p.verdict, expected, "{}: {}", p.id, p.got);
+    }
+    assert!(SEVEN.iter().all(|n| !verdicts.passes(&n.parse().unwrap())));
+}
+
+#[test]
+fn where_nothing_listens_the_judge_says_so_at_once() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let all = profiles(&SEVEN);
+    let all: Vec<&Profile> = all.iter().collect();
+    let judge = |target: &Target| {
+        let entry = "nobody".parse().unwrap();
+        let oracle = data::oracle();
+        validate(&entry, "d", target, &all, oracle, &options(60_000))
+    };
+    let verdicts = judge(&Target::local(address));
+    for p in &verdicts.probes {
+        assert_eq!(p.verdict, Verdict::NoAnswer, "{}", p.id);
+        assert!(p.got.contains("no connection"), "{}", p.got);
+    }
+    // Without an address for the port there is nothing to ask.
+    let verdicts = judge(&Target::default());
+    assert_eq!((verdicts.passed, verdicts.failed), (0, 0));
+    assert!(!verdicts.passes(&all[0].name));
+}
+
+#[test]
+fn a_finding_tells_what_was_asked_expected_and_got_and_how_to_mend_it() {
+    let twin = Twin::start(Cheat::BlankLineCut);
+    let verdicts = twin.judged(&["baseline"], &options(5000));
+    let found = one(&verdicts, "sum.split");
+    assert!(found.asked.contains("a pause of 30 ms"), "{}", found.asked);
+    assert!(found.asked.starts_with("GET /baseline11?a="), "{}", found.asked);
+    assert!(found.expected.starts_with("200, text/plain"));
+    assert!(found.got.contains("failing cuts: GET: "), "{}", found.got);
+    assert!(found.got.contains("\\r\\n\\r` | `\\n"), "{}", found.got);
+    assert!(found.hint.contains("between CR and LF"));
+}
