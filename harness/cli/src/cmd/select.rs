@@ -1,0 +1,78 @@
+//! Which entries, which profiles, which host: the choices commands share.
+
+use profiles::catalog::Catalog;
+use profiles::entry::Entry;
+use profiles::profile::Profile;
+
+use crate::exit::{Class, fail};
+
+/// The entries named, or all enabled ones. Named twice counts once.
+pub fn entries<'a>(
+    catalog: &'a Catalog,
+    names: &[String],
+) -> anyhow::Result<Vec<&'a Entry>> {
+    if names.is_empty() {
+        let all: Vec<_> =
+            catalog.entries.iter().filter(|e| e.enabled).collect();
+        if all.is_empty() {
+            return Err(fail(Class::Usage, "no enabled entry in frameworks/"));
+        }
+        return Ok(all);
+    }
+    let mut out: Vec<&Entry> = Vec::new();
+    for name in names {
+        let entry = catalog.entry(name)?;
+        if !out.iter().any(|e| e.name == entry.name) {
+            out.push(entry);
+        }
+    }
+    Ok(out)
+}
+
+/// The profiles named, or all. A name that the tool cannot fire yet is
+/// refused, since nothing would be asked.
+pub fn profiles<'a>(
+    catalog: &'a Catalog,
+    names: &[String],
+) -> anyhow::Result<Vec<&'a Profile>> {
+    if names.is_empty() {
+        return Ok(catalog.profiles.iter().filter(|p| p.can_fire()).collect());
+    }
+    let mut out: Vec<&Profile> = Vec::new();
+    for name in names {
+        let profile = catalog.profile(name)?;
+        if !profile.can_fire() {
+            return Err(fail(
+                Class::Usage,
+                format!(
+                    "profile `{name}` cannot be fired by this version; \
+                     `arena list` shows which can"
+                ),
+            ));
+        }
+        if !out.iter().any(|p| p.name == profile.name) {
+            out.push(profile);
+        }
+    }
+    Ok(out)
+}
+
+/// Of `profiles`, those `entry` subscribes to.
+pub fn subscribed<'a>(
+    entry: &Entry,
+    profiles: &[&'a Profile],
+) -> Vec<&'a Profile> {
+    profiles
+        .iter()
+        .filter(|p| entry.profiles.contains(&p.name))
+        .copied()
+        .collect()
+}
+
+/// A seed nobody chose, printed wherever it is used.
+pub fn drawn_seed() -> u64 {
+    use std::hash::{BuildHasher as _, RandomState};
+    // RandomState is keyed from the system's randomness. 53 bits survive
+    // every JSON reader.
+    RandomState::new().hash_one(std::process::id()) >> 11
+}
