@@ -154,7 +154,7 @@ fn round(
     let mut shots = Vec::new();
     for at in order {
         let (profile, level, entries) = &mut groups[at];
-        if number % 2 == 0 {
+        if number.is_multiple_of(2) {
             entries.reverse();
         }
         for entry in entries {

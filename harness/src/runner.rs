@@ -5,6 +5,8 @@
 
 mod checks;
 mod contestants;
+mod describe;
+mod events;
 mod gun;
 mod ready;
 mod serve;
@@ -12,18 +14,15 @@ mod shot;
 mod watching;
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use profiles::{
     catalog::Catalog,
     name::EntryName,
-    profile::Profile,
-    record::{
-        Contestant, EPOCH, Fired, Outcome, RECORD_SCHEMA, Record, Run, Warning,
-    },
-    verdict::Verdicts,
+    record::{Outcome, RECORD_SCHEMA, Record, Run, Warning},
 };
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
@@ -33,13 +32,15 @@ use crate::{
     plan::{Plan, PlannedShot},
     problem::{ExitClass, Problem},
     rig::{Pinned, Rig, load_average},
-    store::{Store, run_id},
+    store::Store,
     warn::Warn,
 };
 use contestants::{Contender, prepare};
+use describe::{describe, taking_part};
 use shot::{Ended, Halt, Range, shoot};
 
 pub use contestants::{Gate, Lost, NoVerdict};
+pub use events::{Event, Observer, Silent};
 pub use gun::{CLOSED, Gun, Loadgen, Misfire, OPENED};
 pub use serve::{NotServed, Place, Served, serve};
 pub use watching::{Watched, Watching};
@@ -70,83 +71,6 @@ pub struct BenchRequest<'a> {
     pub arena: String,
     /// The wish to stop.
     pub interrupt: &'a Interrupt,
-}
-
-/// What happens, for whoever shows it.
-#[derive(Debug)]
-pub enum Event<'a> {
-    /// Something to be warned of.
-    Note(&'a str),
-    /// The run has a folder.
-    Run {
-        /// Its id.
-        run: &'a str,
-        /// Its folder.
-        dir: &'a Path,
-    },
-    /// An entry is being built.
-    Building {
-        /// Which.
-        entry: &'a EntryName,
-    },
-    /// A line of its build. A stranger's text, control characters taken out.
-    BuildLine {
-        /// Whose.
-        entry: &'a EntryName,
-        /// The line.
-        line: &'a str,
-    },
-    /// An entry is being judged.
-    Judging {
-        /// Which.
-        entry: &'a EntryName,
-    },
-    /// The judge has spoken.
-    Judged {
-        /// What it found.
-        verdicts: &'a Verdicts,
-    },
-    /// An entry goes no further; the others do.
-    Lost {
-        /// Which.
-        entry: &'a EntryName,
-        /// Where and why.
-        lost: &'a Lost,
-    },
-    /// A shot begins.
-    Firing {
-        /// Which.
-        shot: &'a PlannedShot,
-        /// Shots before it.
-        done: usize,
-        /// Shots in all.
-        of: usize,
-    },
-    /// A shot is stored.
-    Stored {
-        /// What was stored.
-        record: &'a Record,
-        /// Shots so far.
-        done: usize,
-        /// Shots in all.
-        of: usize,
-        /// Time left, by those so far.
-        left: Duration,
-    },
-}
-
-/// Whoever shows what happens.
-pub trait Observer {
-    /// Something happened.
-    fn event(&mut self, event: &Event<'_>);
-}
-
-/// Shows nothing.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Silent;
-
-impl Observer for Silent {
-    fn event(&mut self, _event: &Event<'_>) {}
 }
 
 /// How a run went.
@@ -297,7 +221,7 @@ fn all(
 fn one(
     request: &BenchRequest<'_>,
     range: &Range<'_>,
-    contenders: &mut std::collections::BTreeMap<EntryName, Contender<'_>>,
+    contenders: &mut BTreeMap<EntryName, Contender<'_>>,
     store: &Store,
     round: u32,
     planned: &PlannedShot,
@@ -368,66 +292,6 @@ fn contradictions(record: &Record) -> Vec<Warning> {
         .into_iter()
         .map(|v| Warn::Inconsistent(v.to_string()).to_record())
         .collect()
-}
-
-fn taking_part<'a>(
-    request: &'a BenchRequest<'_>,
-) -> impl Iterator<Item = &'a profiles::entry::Entry> {
-    let first = request.plan.rounds.first();
-    request.catalog.entries.iter().filter(move |entry| {
-        first
-            .is_some_and(|r| r.shots.iter().any(|s| s.case.entry == entry.name))
-    })
-}
-
-fn describe(request: &BenchRequest<'_>, loadgen: String) -> Run {
-    let plan = request.plan;
-    let levels = |profile: &Profile| {
-        let found = plan.levels.iter().find(|(name, _)| *name == profile.name);
-        found.map(|(_, l)| l.iter().map(|l| l.connections).collect::<Vec<_>>())
-    };
-    let fired = |profile: &Profile| Fired {
-        name: profile.name.clone(),
-        title: profile.title.clone(),
-        digest: profile.digest.clone(),
-        family: profile.family,
-        metric: profile.metric,
-        leagues: match profile.scored {
-            true => profile.leagues.clone(),
-            false => Vec::new(),
-        },
-        fired: levels(profile).is_some(),
-        levels: levels(profile).unwrap_or_default(),
-    };
-    let contestant = |entry: &profiles::entry::Entry| Contestant {
-        name: entry.name.clone(),
-        display_name: entry.display_name.clone(),
-        kind: entry.kind.as_str().into(),
-        league: entry.league(),
-        language: entry.language.clone(),
-        engine: entry.engine.clone(),
-        version: entry.version.clone(),
-        repo: entry.repo.clone(),
-        artifact_digest: String::new(),
-        profiles: entry.profiles.clone(),
-    };
-    Run {
-        schema: RECORD_SCHEMA,
-        epoch: EPOCH,
-        run: run_id(OffsetDateTime::now_utc(), plan.seed),
-        started_at: now(),
-        ended_at: None,
-        arena: request.arena.clone(),
-        loadgen,
-        host: request.host.name().into(),
-        seed: plan.seed,
-        settings: plan.settings.clone(),
-        pools: request.rig.pools.clone(),
-        environment: request.rig.environment(&request.host.engine()),
-        data_digest: request.data_digest.clone(),
-        entries: taking_part(request).map(contestant).collect(),
-        profiles: request.catalog.profiles.iter().map(fired).collect(),
-    }
 }
 
 fn now() -> String {

@@ -8,7 +8,7 @@ mod build_local;
 pub(crate) mod child;
 pub mod docker;
 pub mod fake;
-mod local;
+pub mod local;
 mod log;
 pub mod ports;
 

@@ -1,4 +1,4 @@
-use std::{cell::RefCell, collections::BTreeMap};
+use std::cell::RefCell;
 
 use profiles::{
     hist::Hist,
@@ -6,7 +6,7 @@ use profiles::{
         ClassCount, PerConnection, SAMPLE_SCHEMA, Sample, Shot, ThreadUse,
     },
     spec::Spec,
-    verdict::{Finding, Verdict},
+    verdict::{Finding, Verdict, Verdicts},
 };
 
 use super::*;
