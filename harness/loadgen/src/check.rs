@@ -401,18 +401,37 @@ mod tests {
     }
 
     #[test]
-    fn another_legal_layout_is_judged_and_then_remembered() {
+    fn without_room_to_remember_every_answer_is_judged() {
         let mut checker = checker();
-        let one = Ask::Json {
+        checker.max_kept_bytes = 3;
+        let body = reply("application/json", r#"{"items":[],"count":0}"#);
+        for n in 1..4 {
+            let said = ask(&mut checker, &none(), &body, 5);
+            assert_eq!((said, checker.judged), (Some(Ok(())), n));
+        }
+        assert_eq!(checker.kept_bytes, 0);
+    }
+
+    fn none() -> Ask {
+        Ask::Json {
             path: "/json/".into(),
             count: 0,
             multiplier: None,
             accept_encoding: None,
             must_encode: false,
-        };
+        }
+    }
+
+    #[test]
+    fn another_legal_layout_is_judged_and_then_remembered() {
+        let mut checker = checker();
         let mut says = |body: &str, size| {
-            let said =
-                ask(&mut checker, &one, &reply("application/json", body), size);
+            let said = ask(
+                &mut checker,
+                &none(),
+                &reply("application/json", body),
+                size,
+            );
             (said, checker.judged)
         };
         let (a, b) =

@@ -91,17 +91,8 @@ fn pinned_threads_fire() {
 #[test]
 fn too_few_files_fail_the_shot_with_both_numbers() {
     let peer = Peer::right();
-    let json = serde_json::to_string(&bare(BASELINE, peer.addr, 500)).unwrap();
-    let data = tempfile::tempdir().unwrap();
-    let dataset = profiles::data::Dataset::generate().to_bytes();
-    std::fs::write(data.path().join("dataset.json"), dataset).unwrap();
-    let json = json.replace(
-        "\"data_dir\":\"\"",
-        &format!("\"data_dir\":{:?}", data.path()),
-    );
+    let (_data, input) = peer::on_disk(&bare(BASELINE, peer.addr, 500));
     let gun = env!("CARGO_BIN_EXE_loadgen");
-    let input = data.path().join("spec.json");
-    std::fs::write(&input, json).unwrap();
     let script = format!("ulimit -n 100; exec {gun} < {}", input.display());
     let output = Command::new("sh").arg("-c").arg(script).output().unwrap();
     let Shot::Failed(failure) = serde_json::from_slice(&output.stdout).unwrap()
@@ -203,4 +194,43 @@ fn connections_are_split_without_losing_any() {
     assert_eq!(sample.threads.len(), 4);
     spec.threads = 9;
     assert!(measured(&spec).right > 0);
+}
+
+/// A rig that was killed must not leave a gun behind.
+#[test]
+fn the_gun_dies_with_its_parent() {
+    let (tell, told) = std::sync::mpsc::channel();
+    let tell = std::sync::Mutex::new(tell);
+    let peer = Peer::new(move |conn| {
+        while let Some(request) = conn.request() {
+            conn.answer(&request);
+        }
+        let _ = tell.lock().unwrap().send(());
+    });
+    let mut spec = bare(BASELINE, peer.addr, 1);
+    spec.window_ns = 600_000 * MS;
+    let (data, input) = peer::on_disk(&spec);
+    let gun = env!("CARGO_BIN_EXE_loadgen");
+    // The shell has something to do after the gun, so it stays its parent.
+    let script = format!("{gun} < {}; true", input.display());
+    let mut shell = Command::new("sh")
+        .arg("-c")
+        .arg(script)
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    peer::until_open(shell.stderr.as_mut().unwrap());
+    shell.kill().unwrap();
+    shell.wait().unwrap();
+    told.recv_timeout(peer::HANG).expect("the gun fires on");
+    drop(data);
+}
+
+#[test]
+fn a_server_on_ipv6_is_reached() {
+    let Ok(peer) = Peer::on("[::1]:0") else {
+        println!("skipped: this machine has no IPv6 loopback");
+        return;
+    };
+    assert!(measured(&spec(BASELINE, peer.addr, 2)).right > 0);
 }

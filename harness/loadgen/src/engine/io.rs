@@ -14,46 +14,64 @@ const READS: usize = 8;
 /// Writes likewise.
 const WRITES: usize = 8;
 
+/// What a read came to.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Got {
+    /// All there was.
+    All,
+    /// There may be more.
+    More,
+    /// The connection is over, or the window is; nothing is left to do.
+    Over,
+}
+
 impl Worker {
     /// Reads what came on `index` and sends what may follow.
     #[inline]
     pub(super) fn readable(&mut self, index: usize) {
         for _ in 0..READS {
-            let slot = &mut self.slots[index];
-            let Some(fd) = &slot.fd else { return };
-            let got = read(fd, &mut self.inbox[..]);
-            let now = clock::now();
-            if now >= self.until {
-                return;
-            }
-            let over = match got {
-                Ok(0) => Some(match slot.broken {
-                    Some(errno) => Over::Error(errno),
-                    None => slot.session.closed(now, &mut self.desk),
-                }),
-                Ok(n) => {
-                    self.desk.books.bytes(0, n);
-                    let input = &self.inbox[..n];
-                    let over =
-                        slot.session.received(input, now, &mut self.desk);
-                    // A short read means that there is no more.
-                    if over.is_none() && n < self.inbox.len() {
-                        break;
-                    }
-                    over
-                }
-                Err(Errno::INTR) => None,
-                Err(Errno::AGAIN) => match slot.broken {
-                    Some(errno) => Some(Over::Error(errno)),
-                    None => break,
-                },
-                Err(errno) => Some(Over::Error(errno)),
-            };
-            if let Some(over) = over {
-                return self.over(index, over, now);
+            match self.read_once(index) {
+                Got::All => break,
+                Got::More => {}
+                Got::Over => return,
             }
         }
         self.pump(index);
+    }
+
+    #[inline]
+    fn read_once(&mut self, index: usize) -> Got {
+        let slot = &mut self.slots[index];
+        let Some(fd) = &slot.fd else { return Got::Over };
+        let got = read(fd, &mut self.inbox[..]);
+        let now = clock::now();
+        if now >= self.until {
+            return Got::Over;
+        }
+        let over = match got {
+            Ok(0) => match slot.broken {
+                Some(errno) => Over::Error(errno),
+                None => slot.session.closed(now, &mut self.desk),
+            },
+            Ok(n) => {
+                self.desk.books.bytes(0, n);
+                let input = &self.inbox[..n];
+                match slot.session.received(input, now, &mut self.desk) {
+                    Some(over) => over,
+                    // A short read means that there is no more.
+                    None if n < self.inbox.len() => return Got::All,
+                    None => return Got::More,
+                }
+            }
+            Err(Errno::INTR) => return Got::More,
+            Err(Errno::AGAIN) => match slot.broken {
+                Some(errno) => Over::Error(errno),
+                None => return Got::All,
+            },
+            Err(errno) => Over::Error(errno),
+        };
+        self.over(index, over, now);
+        Got::Over
     }
 
     /// Draws what may be in flight and sends what the kernel takes.
@@ -64,10 +82,18 @@ impl Worker {
             if slot.state != State::Up || slot.broken.is_some() {
                 return;
             }
-            let Some(fd) = &slot.fd else { return };
             if self.draws {
                 slot.session.fill(&mut self.desk);
             }
+            // An answer that is there before its request is sent in full
+            // must be caught before that, or it would look like a right one.
+            if slot.session.out().text().is_none()
+                && self.read_once(index) == Got::Over
+            {
+                return;
+            }
+            let slot = &mut self.slots[index];
+            let Some(fd) = &slot.fd else { return };
             let out = slot.session.out();
             if out.is_empty() {
                 return self.wait_for(index, Interest::Read);

@@ -45,11 +45,16 @@ impl Route {
         if let Some(source) = self.source(index) {
             net::bind(&fd, &source)?;
         }
-        match net::connect(&fd, &self.target) {
-            Ok(()) => Ok((fd, true)),
-            Err(Errno::INPROGRESS | Errno::INTR) => Ok((fd, false)),
-            Err(errno) => Err(errno),
+        // On loopback the handshake is over before the first call returns,
+        // but only a second one says so; it saves a round through the queue.
+        for _ in 0..2 {
+            match net::connect(&fd, &self.target) {
+                Ok(()) | Err(Errno::ISCONN) => return Ok((fd, true)),
+                Err(Errno::INPROGRESS | Errno::ALREADY | Errno::INTR) => {}
+                Err(errno) => return Err(errno),
+            }
         }
+        Ok((fd, false))
     }
 }
 

@@ -9,6 +9,7 @@ mod link;
 mod phase;
 mod pin;
 mod poll;
+mod slots;
 mod worker;
 
 use std::sync::Arc;
@@ -22,7 +23,8 @@ use profiles::sample::Shot;
 
 pub use link::Route;
 pub use phase::{Phase, Schedule};
-pub use worker::{Connected, Tally};
+pub use slots::Connected;
+pub use worker::Tally;
 
 use crate::desk::Desk;
 use crate::plan::{Plan, share};

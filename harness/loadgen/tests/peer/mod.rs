@@ -5,6 +5,7 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
@@ -173,6 +174,22 @@ pub struct Peer {
 impl Peer {
     pub fn new(script: impl Fn(&mut Conn) + Send + Sync + 'static) -> Peer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Peer::serve(listener, script)
+    }
+
+    /// A right server on another address.
+    pub fn on(addr: &str) -> std::io::Result<Peer> {
+        Ok(Peer::serve(TcpListener::bind(addr)?, |conn| {
+            while let Some(request) = conn.request() {
+                conn.answer(&request);
+            }
+        }))
+    }
+
+    fn serve(
+        listener: TcpListener,
+        script: impl Fn(&mut Conn) + Send + Sync + 'static,
+    ) -> Peer {
         let addr = listener.local_addr().unwrap();
         let accepted = Arc::new(AtomicU64::new(0));
         let requests = Arc::new(AtomicU64::new(0));
@@ -253,11 +270,8 @@ pub struct Gun {
 
 impl Gun {
     pub fn start(spec: &Spec) -> Gun {
-        let data = tempfile::tempdir().unwrap();
-        let path = data.path().join("dataset.json");
-        std::fs::write(path, Dataset::generate().to_bytes()).unwrap();
-        let spec = Spec { data_dir: data.path().into(), ..spec.clone() };
-        let json = serde_json::to_string(&spec).unwrap();
+        let (data, input) = on_disk(spec);
+        let json = std::fs::read_to_string(input).unwrap();
         Gun { child: start(&json), _data: data }
     }
 
@@ -265,15 +279,8 @@ impl Gun {
         self.child.id()
     }
 
-    /// Reads stderr until the window opens.
     pub fn until_open(&mut self) {
-        let mut seen = Vec::new();
-        let stderr = self.child.stderr.as_mut().unwrap();
-        while !seen.ends_with(profiles::spec::WINDOW_OPEN.as_bytes()) {
-            let mut byte = [0];
-            assert_eq!(stderr.read(&mut byte).unwrap(), 1, "no window");
-            seen.push(byte[0]);
-        }
+        until_open(self.child.stderr.as_mut().unwrap());
     }
 
     pub fn shot(self) -> Shot {
@@ -284,6 +291,27 @@ impl Gun {
         let text = String::from_utf8(output.stdout).unwrap();
         assert_eq!(text.matches('\n').count(), 1, "one line: {text}");
         serde_json::from_str(&text).unwrap()
+    }
+}
+
+/// A folder with the dataset, and in it the spec that names it.
+pub fn on_disk(spec: &Spec) -> (tempfile::TempDir, PathBuf) {
+    let data = tempfile::tempdir().unwrap();
+    let dataset = Dataset::generate().to_bytes();
+    std::fs::write(data.path().join("dataset.json"), dataset).unwrap();
+    let spec = Spec { data_dir: data.path().into(), ..spec.clone() };
+    let input = data.path().join("spec.json");
+    std::fs::write(&input, serde_json::to_string(&spec).unwrap()).unwrap();
+    (data, input)
+}
+
+/// Reads a gun's stderr until the window opens.
+pub fn until_open(stderr: &mut impl Read) {
+    let mut seen = Vec::new();
+    while !seen.ends_with(profiles::spec::WINDOW_OPEN.as_bytes()) {
+        let mut byte = [0];
+        assert_eq!(stderr.read(&mut byte).unwrap(), 1, "no window");
+        seen.push(byte[0]);
     }
 }
 
