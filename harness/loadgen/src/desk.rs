@@ -15,9 +15,6 @@ use crate::plan::Plan;
 use crate::wire::Memo;
 use crate::write::Tails;
 
-/// Accepted bodies all threads together may keep.
-const KEPT_BYTES: usize = 256 * 1024 * 1024;
-
 /// One thread's own copy of everything.
 #[derive(Debug)]
 pub struct Desk {
@@ -51,7 +48,6 @@ impl Desk {
     /// traffic on every request.
     pub fn new(plan: &Plan, lane: u32) -> Result<Desk, String> {
         let (spec, profile) = (&plan.spec, &plan.profile);
-        let threads = spec.threads.max(1) as usize;
         let classes = profile.classes.len();
         Ok(Desk {
             drawer: Drawer::new(profile, Lane::Main)?,
@@ -63,7 +59,7 @@ impl Desk {
             check: Checker::new(
                 plan.oracle.clone(),
                 classes,
-                KEPT_BYTES / threads,
+                plan.shelf.clone(),
             ),
             books: Books::new(classes),
             in_flight: profile.load.in_flight as usize,

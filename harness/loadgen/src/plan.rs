@@ -7,6 +7,10 @@ use profiles::oracle::Oracle;
 use profiles::profile::{DefError, Kind, Profile};
 use profiles::spec::{SPEC_SCHEMA, Spec};
 
+use crate::check::Shelf;
+
+/// Accepted bodies that are kept to compare others with.
+const SHELF_BYTES: usize = 256 * 1024 * 1024;
 /// Threads beyond this are a slip.
 const MAX_THREADS: u32 = 1024;
 /// Connections beyond this are a slip: no machine has the ports.
@@ -21,6 +25,8 @@ pub struct Plan {
     pub profile: Profile,
     /// Knows the right answers.
     pub oracle: Arc<Oracle>,
+    /// Answers it accepted, known to all threads.
+    pub shelf: Arc<Shelf>,
     /// Upload bodies, when the profile has any.
     pub block: Option<Arc<UploadBlock>>,
 }
@@ -83,7 +89,8 @@ impl Plan {
         let files = asks(|k| matches!(k, Kind::Static { .. }));
         let oracle = Arc::new(oracle(&spec.data_dir, files)?);
         let block = uploads.then(|| Arc::new(UploadBlock::new(spec.seed)));
-        Ok(Plan { spec, profile, oracle, block })
+        let shelf = Arc::new(Shelf::new(SHELF_BYTES));
+        Ok(Plan { spec, profile, oracle, shelf, block })
     }
 }
 

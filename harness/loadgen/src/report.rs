@@ -70,7 +70,7 @@ impl Failed {
 pub fn shot(plan: &Plan, tallies: Vec<Tally>) -> anyhow::Result<Shot> {
     let up: u32 = tallies.iter().map(|t| t.up_at_open).sum();
     let phase = tallies.iter().map(|t| t.phase).min();
-    let judged: u64 = tallies.iter().map(|t| t.judged).sum();
+    let varied: u64 = tallies.iter().map(|t| t.varied).sum();
     let sample = sample(plan, tallies)?;
     sample
         .check_books()
@@ -98,10 +98,11 @@ pub fn shot(plan: &Plan, tallies: Vec<Tally>) -> anyhow::Result<Shot> {
         return Ok(failed.into_shot(&plan.spec));
     }
     let answers = sample.right + sample.wrong + sample.warmup_right;
-    if judged * 10 > answers.max(1000) {
+    if varied * 10 > answers.max(1000) {
         eprintln!(
-            "loadgen: {judged} of {answers} answers were judged in full; they \
-             differ from one another, which costs the gun CPU time"
+            "loadgen: {varied} of {answers} answers were right but unlike an \
+             earlier one to the same question; judging them in full costs the \
+             gun CPU time"
         );
     }
     Ok(Shot::Measured(Box::new(sample)))

@@ -192,14 +192,14 @@ fn pipelined_requests_behind_an_announced_close_are_faults() {
 /// BC-01: a server that answers from the length alone gets no rate.
 #[test]
 fn an_answer_to_half_a_request_is_no_answer() {
-    let peer = Peer::new(|conn| {
+    let peer = Peer::narrow(|conn| {
         if let Some(head) = conn.head() {
             let length = head.split("Content-Length: ").nth(1).unwrap();
             conn.send(ok(length.trim()));
             conn.linger();
         }
     });
-    // Larger than what the kernel takes of a body nobody reads.
+    // Larger than what the kernels hold of a body nobody reads.
     let sizes = UPLOAD.lines().find(|l| l.starts_with("sizes")).unwrap();
     let definition = UPLOAD.replace(sizes, "sizes = [\"20MiB\"]");
     let sample = measured(&spec(&definition, peer.addr, 2));

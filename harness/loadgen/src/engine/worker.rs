@@ -92,8 +92,8 @@ pub struct Tally {
     pub closed: Ns,
     /// Connections that were up when the window opened.
     pub up_at_open: u32,
-    /// Answers the oracle judged in full.
-    pub judged: u64,
+    /// Right answers that differed from an earlier one to the same question.
+    pub varied: u64,
     /// Where it stopped; `Closed` unless it was told to.
     pub phase: Phase,
     sockets: Vec<OwnedFd>,
@@ -256,7 +256,7 @@ impl Worker {
             opened: self.opened,
             closed,
             up_at_open: self.up_at_open,
-            judged: self.desk.check.judged,
+            varied: self.desk.check.varied,
             phase: self.phase,
             sockets: self.slots.into_iter().filter_map(|s| s.fd).collect(),
         }

@@ -177,6 +177,15 @@ impl Peer {
         Peer::serve(listener, script)
     }
 
+    /// A server whose kernel takes little that it has not read.
+    pub fn narrow(script: impl Fn(&mut Conn) + Send + Sync + 'static) -> Peer {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let bytes = 64 * 1024;
+        rustix::net::sockopt::set_socket_recv_buffer_size(&listener, bytes)
+            .unwrap();
+        Peer::serve(listener, script)
+    }
+
     /// A right server on another address.
     pub fn on(addr: &str) -> std::io::Result<Peer> {
         Ok(Peer::serve(TcpListener::bind(addr)?, |conn| {
