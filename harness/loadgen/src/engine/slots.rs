@@ -84,14 +84,15 @@ impl Worker {
     }
 
     /// A connection is over: books what was in flight and opens it again.
-    /// One that never got an answer is tried again later and later, so that
-    /// a server that hangs up on everyone is not called in a tight loop.
+    /// One that let its requests down is tried again later and later, so
+    /// that a server that hangs up on everyone is not called in a tight loop.
     pub(super) fn over(&mut self, index: usize, over: Over, now: Ns) {
         let slot = &mut self.slots[index];
-        let answered = slot.session.has_answered();
+        let served = slot.session.has_answered();
+        let rested = slot.session.is_idle() && now >= slot.since + MS;
         slot.session.end(over, now, &mut self.desk.books);
         self.drop_socket(index);
-        if answered || over == Over::Stopped {
+        if served || rested || over == Over::Stopped {
             self.slots[index].backoff = 0;
             self.reopen(index);
         } else {

@@ -20,6 +20,8 @@ use crate::session::{Over, Session};
 
 /// How often a thread looks up from its queue for a signal.
 pub(super) const LOOK_UP: Ns = 50_000_000;
+/// First requests sent between two looks at the queue.
+const STARTS: usize = 64;
 pub(super) const MS: Ns = 1_000_000;
 
 /// How a slot stands.
@@ -60,6 +62,8 @@ pub struct Worker {
     pub(super) until: Ns,
     /// Connections that were just made and have not sent yet.
     pub(super) fresh: Vec<u32>,
+    /// The next connection to send its first request of a phase.
+    starting: usize,
     /// When a slot that is down is tried again.
     pub(super) retries: BinaryHeap<Reverse<(Ns, u32)>>,
     phase: Phase,
@@ -134,6 +138,7 @@ impl Worker {
             draws: false,
             until: Ns::MAX,
             fresh: Vec::new(),
+            starting: usize::MAX,
             retries: BinaryHeap::new(),
             phase: Phase::Connected,
             route,
@@ -162,7 +167,9 @@ impl Worker {
                 self.next_sweep = now + self.sweep;
                 self.sweep(now);
             }
-            let wake = edge.min(retry).min(self.next_sweep).min(now + LOOK_UP);
+            let more = self.start_some();
+            let idle = if more { 0 } else { LOOK_UP };
+            let wake = edge.min(retry).min(self.next_sweep).min(now + idle);
             let events = self.poller.wait(wake.saturating_sub(now));
             for event in 0..events.unwrap_or(0) {
                 let token = self.poller.token(event);
@@ -213,9 +220,18 @@ impl Worker {
 
     fn start_drawing(&mut self) {
         self.draws = true;
-        for index in 0..self.slots.len() {
+        self.starting = 0;
+    }
+
+    /// Sends the first requests of a phase, a few at a time: were all sent
+    /// in one go, answers would lie unread meanwhile and look slow.
+    fn start_some(&mut self) -> bool {
+        let end = self.starting.saturating_add(STARTS).min(self.slots.len());
+        for index in self.starting..end {
             self.pump(index);
         }
+        self.starting = self.starting.max(end);
+        self.starting < self.slots.len()
     }
 
     fn replace(&mut self, now: Ns) {
