@@ -130,6 +130,8 @@ pub fn bench(
     // Before any row: without these there is nothing to write rows about.
     let loadgen = request.gun.version()?;
     request.host.check()?;
+    // What a tool that was killed outright could not clean up itself.
+    request.host.clean(None)?;
     for note in &request.plan.notes {
         observer.event(&Event::Note(note));
     }
@@ -143,6 +145,12 @@ pub fn bench(
         ..BenchSummary::default()
     };
     let went = all(request, gate, observer, &mut run, &mut store, &mut summary);
+    if let Err(why) = request.host.clean(Some(&run.run)) {
+        observer.event(&Event::Note(&format!(
+            "something of this run may be left behind ({why}); `arena clean` \
+             removes it"
+        )));
+    }
     match went {
         Ok(()) => {
             run.ended_at = Some(now());

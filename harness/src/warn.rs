@@ -2,6 +2,10 @@
 
 use profiles::record::Warning;
 
+/// The rate is per measured window and stays right on a machine that wakes
+/// the gun late. Past this share too little of the plan is left.
+const WINDOW_LOST: f64 = 0.10;
+
 /// A shot's warning.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Warn {
@@ -60,7 +64,13 @@ impl Warn {
     /// Whether the number may not be published. The others are published with
     /// their mark.
     pub fn disqualifies(&self) -> bool {
-        matches!(self, Warn::WindowCut { .. } | Warn::Inconsistent(_))
+        match self {
+            Warn::Inconsistent(_) => true,
+            Warn::WindowCut { asked_ms, got_ms } => {
+                (got_ms - asked_ms).abs() > asked_ms * WINDOW_LOST
+            }
+            _ => false,
+        }
     }
 
     fn text(&self) -> String {

@@ -61,6 +61,8 @@ pub struct Fake {
     pub events: Events,
     /// Who misbehaves how.
     pub flaws: BTreeMap<String, Flaw>,
+    /// Whether the ports of this machine are looked at as for a real host.
+    pub real: bool,
 }
 
 impl Fake {
@@ -75,7 +77,7 @@ impl Host for Fake {
     }
 
     fn pretends(&self) -> bool {
-        true
+        !self.real
     }
 
     fn check(&self) -> Result<(), HostError> {

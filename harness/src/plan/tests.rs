@@ -109,3 +109,22 @@ fn the_quick_preset_of_seven_profiles_and_three_entries_fits_its_time() {
     let per_shot = plan.estimate / plan.shots() as u32;
     assert!(per_shot * 63 < Duration::from_secs(300), "{per_shot:?}");
 }
+
+#[test]
+fn a_plan_prints_one_line_a_shot() {
+    let entries = ["a", "b"].map(|n| entry(n, &["baseline"]));
+    let entries: Vec<_> = entries.iter().collect();
+    let baseline = profile("baseline");
+    let mut settings = Preset::Smoke.settings();
+    settings.rounds = 2;
+    let few = Limits { open_files: 72, local_ports: 60_000 };
+    let plan = Plan::new(&entries, &[&baseline], settings, few, 5).unwrap();
+    insta::assert_snapshot!(plan.to_string(), @r"
+    seed 5, preset smoke, 2 rounds, 4 shots, about 5.2 s
+      1    1  a/baseline/8 (capped from 512)
+      1    2  b/baseline/8 (capped from 512)
+      2    1  b/baseline/8 (capped from 512)
+      2    2  a/baseline/8 (capped from 512)
+    note: at most 8 connections: the limit of open files is 72; raise it with `ulimit -n`
+    ");
+}

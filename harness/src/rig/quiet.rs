@@ -16,7 +16,7 @@ const WORTH_NAMING: f64 = 0.02;
 pub fn foreign() -> Vec<(String, f64)> {
     let before = ticks();
     thread::sleep(LOOK);
-    busiest(&before, &ticks(), proc::command)
+    busiest(&before, &ticks(), proc::name)
 }
 
 fn ticks() -> BTreeMap<(i32, u64), u64> {

@@ -13,8 +13,7 @@ const SATURATED: f64 = 0.90;
 const FOREIGN: f64 = 0.03;
 /// The window may differ by this share,
 const WINDOW_SHARE: f64 = 0.01;
-/// or by this much, since a busy machine wakes the gun late. The rate is per
-/// measured window, so it stays right.
+/// or by this much, since a busy machine wakes the gun late.
 const WINDOW_SLACK_NS: f64 = 20e6;
 
 /// Everything known of a shot besides the gun's books.

@@ -167,7 +167,7 @@ impl Bench {
         Bench {
             plan,
             rig,
-            host: Fake { events: events.clone(), flaws: BTreeMap::new() },
+            host: Fake { events: events.clone(), ..Fake::default() },
             gun: FakeGun {
                 events: events.clone(),
                 missing: false,
@@ -319,6 +319,22 @@ fn a_missing_gun_stops_the_run_before_any_row() {
     assert_eq!(problem.class(), ExitClass::Ours);
     assert_eq!(std::fs::read_dir(bench.results.path()).unwrap().count(), 0);
     assert!(bench.host.events.all().is_empty());
+}
+
+#[test]
+fn a_stranger_on_the_port_is_named_and_no_entry_is_blamed() {
+    let stranger = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let mut bench = Bench::new();
+    bench.host.real = true;
+    for profile in &mut bench.catalog.profiles {
+        profile.port = stranger.local_addr().unwrap().port();
+    }
+    let problem = bench.run().unwrap_err();
+    assert_eq!(problem.class(), ExitClass::Unfit);
+    let text = problem.to_string();
+    let holder = format!("held by process {} (", std::process::id());
+    assert!(text.contains(&holder), "{text}");
+    assert!(!bench.host.events.all().iter().any(|e| e.starts_with("start")));
 }
 
 #[test]

@@ -132,16 +132,22 @@ pub fn strayed(pids: &[i32], cpus: &CpuSet) -> Option<String> {
     })
 }
 
+/// The name of a process, without its arguments, which may hold secrets.
+pub fn name(pid: i32) -> String {
+    let name = fs::read_to_string(format!("/proc/{pid}/comm"));
+    printable(&name.unwrap_or_default())
+}
+
 /// The command line of a process, or its name in brackets; made safe to print.
 pub fn command(pid: i32) -> String {
     let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let text = String::from_utf8_lossy(&line).replace('\0', " ");
-    let text = if text.trim().is_empty() {
-        let name = fs::read_to_string(format!("/proc/{pid}/comm"));
-        format!("[{}]", name.unwrap_or_default().trim())
-    } else {
-        text
-    };
+    let text =
+        if text.trim().is_empty() { format!("[{}]", name(pid)) } else { text };
+    printable(&text)
+}
+
+fn printable(text: &str) -> String {
     text.trim().chars().filter(|c| !c.is_control()).take(120).collect()
 }
 
