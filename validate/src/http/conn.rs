@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use super::peer::Ports;
+use super::peer::Ends;
 use super::response::{Parsed, Response, parse};
 
 const READ_BYTES: usize = 64 * 1024;
@@ -167,10 +167,10 @@ impl Conn {
         self.ending
     }
 
-    /// The ports of both ends: the server's, then ours.
-    pub(crate) fn ports(&self) -> Option<Ports> {
-        let server = self.stream.peer_addr().ok()?.port();
-        Some((server, self.stream.local_addr().ok()?.port()))
+    /// Both ends: the server's, then ours.
+    pub(crate) fn ends(&self) -> Option<Ends> {
+        let server = self.stream.peer_addr().ok()?;
+        Some((server, self.stream.local_addr().ok()?))
     }
 
     /// Says that no more will be sent.

@@ -9,6 +9,6 @@ mod response;
 
 pub(crate) use chunked::{Style, encode};
 pub(crate) use conn::{Conn, Fault};
-pub(crate) use peer::has_read;
+pub(crate) use peer::{Ends, wait_read};
 pub(crate) use request::{Request, show};
 pub(crate) use response::Response;

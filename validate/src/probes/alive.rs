@@ -19,8 +19,9 @@ pub(super) const PROBES: &[Probe] = &[Probe {
            requests rightly.",
     source: "contract, common part",
     legal: "right answers on new connections",
-    hint: "the server died or broke during the checks: look at its log for \
-           a crash after an abort or a malformed request",
+    hint: "where the other probes passed, the server died or broke during \
+           them: look at its log for a crash after an abort or a malformed \
+           request",
     run,
 }];
 

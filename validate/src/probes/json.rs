@@ -35,7 +35,9 @@ pub(super) const PROBES: &[Probe] = &[
     },
     Probe {
         id: "json.multiplier",
-        rule: "The total of an item is price × quantity × m, for every m.",
+        rule: "The total of an item is price × quantity × m, for every m. \
+               Documents or totals prepared for one m are found out here; \
+               items that are only kept in memory are not, and may be.",
         hint: "compute total from the m of the request, in 64 bits; do not \
                keep documents by count",
         run: multiplier,

@@ -103,7 +103,7 @@ fn one(
 }
 
 fn sums(s: &mut Session<'_>) -> Outcome {
-    let mut sweep = Sweep::default();
+    let mut sweep = Sweep::new();
     for (framing, shape) in
         FRAMINGS.into_iter().zip(["GET", "POST by length", "POST chunked"])
     {
@@ -133,7 +133,7 @@ fn drip(s: &mut Session<'_>) -> Outcome {
 }
 
 fn pipeline(s: &mut Session<'_>) -> Outcome {
-    let mut sweep = Sweep::default();
+    let mut sweep = Sweep::new();
     let parts = parts(s, IN_FLIGHT);
     let all = joined(&parts);
     sweep.every_cut(s, "pipelined", &all, &|s, conn, by| {
@@ -143,17 +143,20 @@ fn pipeline(s: &mut Session<'_>) -> Outcome {
 }
 
 fn documents(s: &mut Session<'_>) -> Outcome {
-    let mut sweep = Sweep::default();
+    let mut sweep = Sweep::new();
     let (count, m) = (s.rng.between(1, 50), s.rng.between(1, 99));
     let accept = s.judged_for(&["json-comp"]).then_some("gzip, br");
     let ask = json::ask(count, Some(m), accept);
     let request = s.request(&ask);
     one(s, &mut sweep, "GET", &request, &ask)?;
+    let ask = json::ask(count, None, None);
+    let request = s.request(&ask);
+    one(s, &mut sweep, "GET without m", &request, &ask)?;
     sweep.outcome()
 }
 
 fn uploads(s: &mut Session<'_>) -> Outcome {
-    let mut sweep = Sweep::default();
+    let mut sweep = Sweep::new();
     let len = s.rng.between(20, 40) as u32;
     let ask = draw(s, len, Framing::Length);
     let request = s.request(&ask);
@@ -171,7 +174,7 @@ fn uploads(s: &mut Session<'_>) -> Outcome {
 }
 
 fn files(s: &mut Session<'_>) -> Outcome {
-    let mut sweep = Sweep::default();
+    let mut sweep = Sweep::new();
     // A small one: each cut brings it whole.
     let small = |i: &usize| s.oracle.file(*i).is_some();
     let mut files: Vec<usize> = (0..STATIC_FILES.len()).filter(small).collect();

@@ -4,16 +4,17 @@ use std::time::{Duration, Instant};
 
 use profiles::verdict::Verdict;
 
-use crate::http::{Conn, Request, has_read, show};
+use crate::http::{Conn, Ends, Request, show, wait_read};
 use crate::probe::{Miss, Outcome};
 use crate::session::Session;
 
 /// Connections at a time: enough to be quick, few enough for any backlog.
 const BATCH: usize = 64;
-/// Between the parts, at least; and on, until the first one has been read.
+/// Between the parts: long enough for a server to read the first one.
 const PAUSE: Duration = Duration::from_millis(30);
-/// A server with fewer workers than connections does not read them all.
-const PAUSE_LIMIT: Duration = Duration::from_millis(600);
+/// For all longer pauses of a sweep together: a server with fewer workers
+/// than connections never reads them all.
+const PATIENCE: Duration = Duration::from_secs(3);
 /// So many separate ranges of offsets are listed.
 const RANGES: usize = 8;
 
@@ -22,15 +23,19 @@ pub(super) type Read<'r> =
     dyn Fn(&Session<'_>, &mut Conn, Instant) -> Outcome + 'r;
 
 /// What went wrong over all shapes of a probe.
-#[derive(Default)]
 pub(super) struct Sweep {
     first: Option<Box<Miss>>,
     ranges: Vec<String>,
-    /// Whether the server was seen to leave connections unread.
-    waits: bool,
+    /// What is left for longer pauses.
+    patience: Duration,
 }
 
 impl Sweep {
+    /// Nothing swept yet.
+    pub(super) fn new() -> Sweep {
+        Sweep { first: None, ranges: Vec::new(), patience: PATIENCE }
+    }
+
     /// Sends `request` cut at every offset and reads with `read`.
     pub(super) fn every_cut(
         &mut self,
@@ -78,10 +83,11 @@ impl Sweep {
             open.push((*cut, conn));
         }
         std::thread::sleep(PAUSE);
-        if !self.waits {
-            let ports = open.iter().filter_map(|(_, c)| c.ports()).collect();
-            self.waits = !has_read(&ports, s.within(PAUSE_LIMIT));
-        }
+        let ends: Vec<Ends> =
+            open.iter().filter_map(|(_, c)| c.ends()).collect();
+        let more = Instant::now();
+        wait_read(&ends, s.within(self.patience));
+        self.patience = self.patience.saturating_sub(more.elapsed());
         for (cut, conn) in &mut open {
             conn.send(&request.bytes[*cut..], s.deadline());
         }

@@ -6,7 +6,7 @@ use profiles::profile::Framing;
 use profiles::verdict::Verdict;
 
 use super::upload::draw;
-use crate::http::{Fault, Request, has_read};
+use crate::http::{Fault, Request, wait_read};
 use crate::probe::{Outcome, Probe, Scope, Stage};
 use crate::session::{Session, summary};
 
@@ -72,8 +72,7 @@ fn early(s: &mut Session<'_>) -> Outcome {
         let half = request.body_at + request.bytes[request.body_at..].len() / 2;
         for (from, to) in [(0, request.body_at), (request.body_at, half)] {
             conn.send(&request.bytes[from..to], s.deadline());
-            let ports = conn.ports().into_iter().collect();
-            has_read(&ports, s.short());
+            wait_read(conn.ends().as_slice(), s.short());
             let soon = s.within(HELD_BACK);
             match conn.receive(false, soon) {
                 Err(Fault::Late { .. }) => {}

@@ -10,7 +10,7 @@ use crate::support::cheat::Cheat;
 use crate::support::{SEVEN, Twin};
 
 fn judged(cheat: Cheat, seed: u64) -> Verdicts {
-    let timeout = Duration::from_secs(5);
+    let timeout = Duration::from_secs(20);
     Twin::start(cheat)
         .judged(&SEVEN, &Options { timeout, ..Options::new(seed) })
 }

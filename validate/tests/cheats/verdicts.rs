@@ -33,7 +33,8 @@ fn answered_but_left_open_is_its_own_verdict_and_splits_still_pass() {
 #[test]
 fn silence_is_no_answer_and_not_a_wrong_one() {
     let verdicts = Twin::start(Cheat::Silent).judged(&SEVEN, &options(300));
-    for p in &verdicts.probes {
+    // Closing when the client has half-closed is an answer to a cut upload.
+    for p in verdicts.probes.iter().filter(|p| p.id != "upload.cut") {
         let silent = matches!(p.verdict, Verdict::NoAnswer | Verdict::Warn);
         assert!(silent, "{} {:?}: {}", p.id, p.verdict, p.got);
     }
