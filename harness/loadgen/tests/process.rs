@@ -234,3 +234,15 @@ fn a_server_on_ipv6_is_reached() {
     };
     assert!(measured(&spec(BASELINE, peer.addr, 2)).right > 0);
 }
+
+/// The rig reads the server's meters at these lines, so they come once each.
+#[test]
+fn the_window_is_marked_on_stderr() {
+    let (_data, input) = peer::on_disk(&spec(BASELINE, Peer::right().addr, 3));
+    let json = std::fs::read_to_string(input).unwrap();
+    let output = peer::output(peer::start(&json));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    let [open, closed] =
+        [profiles::spec::WINDOW_OPEN, profiles::spec::WINDOW_CLOSED];
+    assert_eq!(stderr.lines().collect::<Vec<_>>(), [open, closed]);
+}

@@ -83,3 +83,30 @@ pub fn errno_name(errno: Errno) -> String {
     };
     name.to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn more_connections_than_ports_come_from_more_addresses() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let target = listener.local_addr().unwrap();
+        let route = Route { target, per_source: 2 };
+        let sources: Vec<String> = (0..5)
+            .map(|index| {
+                let _open = route.open(index).unwrap();
+                listener.accept().unwrap().1.ip().to_string()
+            })
+            .collect();
+        let [a, b, c] = ["127.0.0.1", "127.0.0.2", "127.0.0.3"];
+        assert_eq!(sources, [a, a, b, b, c]);
+    }
+
+    #[test]
+    fn errnos_have_the_names_of_the_manual() {
+        assert_eq!(errno_name(Errno::CONNREFUSED), "ECONNREFUSED");
+        assert_eq!(errno_name(Errno::from_raw_os_error(999)), "errno-999");
+    }
+}
