@@ -213,8 +213,10 @@ fn an_answer_without_a_length_ends_with_the_connection() {
 #[test]
 fn a_quiet_close_in_the_gap_is_no_fault() {
     let peer = Peer::new(|conn| {
+        // The first three hang up when the gap leaves them idle.
         let wait = std::time::Duration::from_millis(20);
-        conn.stream.set_read_timeout(Some(wait)).unwrap();
+        let wait = (conn.number < 3).then_some(wait);
+        conn.stream.set_read_timeout(wait).unwrap();
         while let Some(request) = conn.request() {
             conn.answer(&request);
         }
@@ -222,5 +224,5 @@ fn a_quiet_close_in_the_gap_is_no_fault() {
     let mut spec = spec(BASELINE, peer.addr, 3);
     spec.gap_ns = 200 * peer::MS;
     is_clean(&measured(&spec));
-    assert!(peer.accepted() > 3);
+    assert!(peer.accepted() >= 6);
 }
