@@ -7,7 +7,7 @@
 //!
 //! - [`clock`], [`digits`]: time and numbers.
 //! - [`wire`]: answers from bytes, in whatever pieces they come.
-//! - [`write`]: requests as bytes.
+//! - [`mod@write`]: requests as bytes.
 //! - [`check`]: is this the right answer?
 //! - [`books`]: what a thread counts.
 //! - [`plan`]: from the spec to all that a shot needs.
