@@ -64,6 +64,18 @@ pub(crate) struct Miss {
 }
 
 impl Miss {
+    /// A probe that has nothing to ask. Never a pass: what was not asked is
+    /// not known.
+    pub(crate) fn skip(why: &str, hint: &'static str) -> Box<Miss> {
+        Box::new(Miss {
+            verdict: Verdict::Skip,
+            asked: String::new(),
+            expected: String::new(),
+            got: why.into(),
+            hint: Some(hint),
+        })
+    }
+
     /// The same with another verdict.
     pub(crate) fn as_verdict(mut self: Box<Self>, v: Verdict) -> Box<Self> {
         self.verdict = v;

@@ -209,14 +209,11 @@ impl Bench<'_> {
     fn run(&self, job: &Job<'_>) -> End {
         let profile = job.profiles[0];
         let Some(address) = self.target.address(profile.port) else {
-            let miss = Miss {
-                verdict: Verdict::Skip,
-                asked: String::new(),
-                expected: job.probe.legal.into(),
-                got: format!("no address for port {}", profile.port),
-                hint: Some("name the address of this port as well"),
-            };
-            return End { asked: String::new(), miss: Some(Box::new(miss)) };
+            let miss = Miss::skip(
+                &format!("no address for port {}", profile.port),
+                "name the address of this port as well",
+            );
+            return End { asked: String::new(), miss: Some(miss) };
         };
         let lane = lane(job.probe.id, job.probe.scope, profile.name.as_str());
         let budget = self.options.timeout * PROBE_TIMEOUTS;

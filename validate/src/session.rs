@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use profiles::ask::{Ask, Body};
+use profiles::ask::{Ask, Body, Drawer};
 use profiles::data::UploadBlock;
 use profiles::oracle::{Oracle, Reply, clip};
-use profiles::profile::{Framing, Profile};
+use profiles::profile::{Framing, Lane, Profile};
 use profiles::rng::Rng;
 use profiles::verdict::Verdict;
 
@@ -78,6 +78,14 @@ impl Session<'_> {
             b: self.rng.between(low, high),
             body: body.map(|f| (self.rng.between(low, high), f)),
         }
+    }
+
+    /// Draws the profile's own requests, as the load does.
+    pub(crate) fn drawer(&self) -> Result<Drawer, Box<Miss>> {
+        Drawer::new(self.profile, Lane::Main).map_err(|class| {
+            let why = format!("requests of class {class} cannot be drawn");
+            Miss::skip(&why, "judge it with a version that knows this class")
+        })
     }
 
     /// The request of a question, as the load sends it.

@@ -9,6 +9,8 @@ use super::peer::Ends;
 use super::response::{Parsed, Response, parse};
 
 const READ_BYTES: usize = 64 * 1024;
+/// An answer, with all that is around its body, is never longer than this.
+const ANSWER_LIMIT: usize = 8 << 20;
 /// Large bodies are written in pieces, looking for an early answer between.
 const WRITE_BYTES: usize = 256 * 1024;
 const WRITE_PATIENCE: Duration = Duration::from_millis(100);
@@ -117,6 +119,10 @@ impl Conn {
                 Parsed::More => {}
             }
             let got = self.bytes.len();
+            if got > ANSWER_LIMIT {
+                let why = format!("more than {ANSWER_LIMIT} bytes, no end");
+                return Err(Fault::Broken(why));
+            }
             if let Some(how) = self.ending {
                 return Err(Fault::Ended { how, got });
             }

@@ -12,6 +12,8 @@ const HEAD_LIMIT: usize = 64 * 1024;
 /// No body of a right answer is longer.
 const BODY_LIMIT: usize = 4 * 1024 * 1024;
 const HEADERS: usize = 100;
+/// Answers of 1xx before the real one.
+const INTERIM_LIMIT: usize = 16;
 
 /// How the body was delimited.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -74,7 +76,7 @@ pub(crate) enum Parsed {
 /// asked, `end` whether the connection ended after `bytes`.
 pub(crate) fn parse(bytes: &[u8], head: bool, end: bool) -> Parsed {
     let mut at = 0;
-    loop {
+    for _ in 0..=INTERIM_LIMIT {
         let (mut response, used, version) = match parse_head(&bytes[at..]) {
             Ok(Some(found)) => found,
             Ok(None) => return Parsed::More,
@@ -94,6 +96,7 @@ pub(crate) fn parse(bytes: &[u8], head: bool, end: bool) -> Parsed {
         }
         return body(response, &bytes[at..], at, end);
     }
+    Parsed::Broken(format!("more than {INTERIM_LIMIT} interim answers"))
 }
 
 fn body(mut r: Response, rest: &[u8], at: usize, end: bool) -> Parsed {

@@ -1,8 +1,5 @@
 //! After everything else.
 
-use profiles::ask::Drawer;
-use profiles::profile::Lane;
-
 use super::PLAIN;
 use crate::probe::{Outcome, Probe, Scope, Stage};
 use crate::session::Session;
@@ -26,9 +23,7 @@ pub(super) const PROBES: &[Probe] = &[Probe {
 }];
 
 fn run(s: &mut Session<'_>) -> Outcome {
-    let Ok(drawer) = Drawer::new(s.profile, Lane::Main) else {
-        return Ok(());
-    };
+    let drawer = s.drawer()?;
     for _ in 0..ASKED {
         if let Some((_, ask)) = drawer.draw(&mut s.rng) {
             s.ask(&ask)?;

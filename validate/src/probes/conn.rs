@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use profiles::ask::{Ask, Drawer};
-use profiles::profile::{Framing, Lane};
+use profiles::ask::Ask;
+use profiles::profile::Framing;
 use profiles::verdict::Verdict;
 
 use super::{PLAIN, SUM};
@@ -67,9 +67,7 @@ pub(super) const PROBES: &[Probe] = &[
 ];
 
 fn keep(s: &mut Session<'_>) -> Outcome {
-    let Ok(drawer) = Drawer::new(s.profile, Lane::Main) else {
-        return Ok(());
-    };
+    let drawer = s.drawer()?;
     let mut conn = s.open()?;
     let mut sent = 0;
     let mut last = None;

@@ -107,19 +107,28 @@ pub(super) fn read_parts(
             .receive(false, by)
             .map_err(|fault| s.faulty(request, &fault))
             .and_then(|response| match part {
-                Part::Asked(ask) => s.judge(ask, request, &response),
-                Part::Missing if response.status == 404 => Ok(()),
+                Part::Asked(ask) => {
+                    s.judge(ask, request, &response).map(|()| false)
+                }
+                Part::Missing if response.status == 404 => {
+                    Ok(response.says_close)
+                }
                 Part::Missing => {
                     Err(s.miss(request, "404", summary(&response)))
                 }
             });
-        answer.map_err(|mut miss| {
+        // RFC 9112 section 9.6: a server may close with an error answer; what
+        // was sent after it is then not answered.
+        let closed = answer.map_err(|mut miss| {
             let n = parts.len();
             miss.got = format!("answer {} of {n}: {}", i + 1, miss.got);
             miss.expected = format!("{} as answer {}", miss.expected, i + 1);
             miss.asked = all.shown();
             miss
         })?;
+        if closed {
+            return Ok(());
+        }
     }
     s.nothing_more(conn, all, Instant::now())
 }

@@ -8,6 +8,7 @@ use profiles::data::STATIC_FILES;
 use profiles::profile::Framing;
 
 use super::pipelined::{joined, parts, read_parts};
+use super::statics::order;
 use super::sweep::Sweep;
 use super::upload::draw;
 use super::{SUM, json};
@@ -176,11 +177,9 @@ fn uploads(s: &mut Session<'_>) -> Outcome {
 fn files(s: &mut Session<'_>) -> Outcome {
     let mut sweep = Sweep::new();
     // A small one: each cut brings it whole.
-    let small = |i: &usize| s.oracle.file(*i).is_some();
-    let mut files: Vec<usize> = (0..STATIC_FILES.len()).filter(small).collect();
-    files.sort_by_key(|i| STATIC_FILES[*i].bytes);
-    files.truncate(4);
-    let Some(&file) = s.rng.pick(&files) else { return Ok(()) };
+    let files = order(s)?;
+    let bytes = |i: &usize| STATIC_FILES[*i].bytes;
+    let file = files.into_iter().min_by_key(bytes).unwrap_or(0);
     let accept_encoding = Some("br;q=1, gzip;q=0.8".into());
     let ask = Ask::Static { file, accept_encoding };
     let request = s.request(&ask);

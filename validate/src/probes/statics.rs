@@ -5,7 +5,7 @@ use profiles::data::STATIC_FILES;
 
 use super::comp::names_vary;
 use super::sum_forms::head_of;
-use crate::probe::{Outcome, Probe, Scope, Stage};
+use crate::probe::{Miss, Outcome, Probe, Scope, Stage};
 use crate::session::{Session, summary};
 
 /// What the load sends.
@@ -89,19 +89,23 @@ fn file(file: usize, accept: Option<&str>) -> Ask {
 /// All files, in an order of their own, on one connection.
 fn every(s: &mut Session<'_>, accept: Option<&str>) -> Outcome {
     let mut conn = s.open()?;
-    for i in order(s) {
+    for i in order(s)? {
         s.ask_on(&mut conn, &file(i, accept))?;
     }
     Ok(())
 }
 
 /// The files in a random order. An oracle over fewer files asks fewer.
-fn order(s: &mut Session<'_>) -> Vec<usize> {
+pub(super) fn order(s: &mut Session<'_>) -> Result<Vec<usize>, Box<Miss>> {
     let mut files: Vec<usize> = (0..STATIC_FILES.len())
         .filter(|i| s.oracle.file(*i).is_some())
         .collect();
+    if files.is_empty() {
+        let why = "the right bytes of no file are known";
+        return Err(Miss::skip(why, "generate the data first"));
+    }
     s.rng.shuffle(&mut files);
-    files
+    Ok(files)
 }
 
 fn codings(s: &mut Session<'_>) -> Outcome {
@@ -115,7 +119,7 @@ fn codings(s: &mut Session<'_>) -> Outcome {
         "br;q=0.0, gzip;q=0, *;q=0.1",
     ];
     let mut conn = s.open()?;
-    for (n, i) in order(s).into_iter().enumerate() {
+    for (n, i) in order(s)?.into_iter().enumerate() {
         // Each file with the two single codings, and with one of the rest.
         for accept in [lists[0], lists[1], lists[2 + n % 5]] {
             s.ask_on(&mut conn, &file(i, Some(accept)))?;
@@ -137,15 +141,15 @@ fn missing(s: &mut Session<'_>) -> Outcome {
 }
 
 fn head(s: &mut Session<'_>) -> Outcome {
-    let Some(&i) = order(s).first() else { return Ok(()) };
-    let Some(bytes) = s.oracle.file(i) else { return Ok(()) };
+    let i = order(s)?[0];
+    let length = s.oracle.file(i).map_or(0, <[u8]>::len);
     let ask = file(i, None);
     let kinds = STATIC_FILES[i].content_types;
-    head_of(s, &ask.target(), kinds, bytes.len(), &ask)
+    head_of(s, &ask.target(), kinds, length, &ask)
 }
 
 fn vary(s: &mut Session<'_>) -> Outcome {
-    for i in order(s) {
+    for i in order(s)? {
         if STATIC_FILES[i].compressed {
             let request = s.request(&file(i, Some(LOAD)));
             let response = s.exchange(&request)?;

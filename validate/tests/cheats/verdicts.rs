@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
 
+use profiles::oracle::Oracle;
 use profiles::profile::Profile;
 use profiles::verdict::{Finding, Verdict, Verdicts};
 use validate::{Options, Progress, Target, validate};
@@ -54,7 +55,7 @@ fn a_byte_now_and_then_is_no_answer_either() {
 
 #[test]
 fn an_endless_answer_is_cut_off_and_wrong() {
-    for cheat in [Cheat::Endless, Cheat::EndlessHead] {
+    for cheat in [Cheat::Endless, Cheat::EndlessHead, Cheat::EndlessInterim] {
         let verdicts =
             Twin::start(cheat).judged(&["pipelined"], &options(5000));
         let found = one(&verdicts, "pipeline.ok");
@@ -118,6 +119,22 @@ fn where_nothing_listens_the_judge_says_so_at_once() {
     // Without an address for the port there is nothing to ask.
     let verdicts = judge(&Target::default());
     assert_eq!((verdicts.passed, verdicts.failed), (0, 0));
+    assert!(!verdicts.passes(&all[0].name));
+}
+
+#[test]
+fn an_oracle_that_knows_nothing_passes_nothing() {
+    let twin = Twin::start(Cheat::Honest);
+    let all = profiles(&["static"]);
+    let all: Vec<&Profile> = all.iter().collect();
+    let oracle = Oracle::new(data::data().dataset.clone(), |_| None);
+    let entry = "twin".parse().unwrap();
+    let target = Target::local(twin.address);
+    let verdicts =
+        validate(&entry, "d", &target, &all, &oracle, &options(5000));
+    for id in ["static.identity", "static.encoded", "static.split"] {
+        assert_eq!(one(&verdicts, id).verdict, Verdict::Skip, "{id}");
+    }
     assert!(!verdicts.passes(&all[0].name));
 }
 

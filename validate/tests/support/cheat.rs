@@ -52,6 +52,7 @@ pub enum Cheat {
     Twice,
     Endless,
     EndlessHead,
+    EndlessInterim,
 
     // Connections.
     ClosesAfterTen,

@@ -228,6 +228,10 @@ fn write(
                 out.write_all(&[b'x'; 64 * 1024])?;
             }
         }
+        Cheat::EndlessInterim if path == "/pipeline" => loop {
+            let many = "HTTP/1.1 102 Wait\r\n\r\n".repeat(1000);
+            out.write_all(many.as_bytes())?;
+        },
         _ => out.write_all(bytes),
     }
 }
