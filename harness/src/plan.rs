@@ -26,8 +26,8 @@ const ORDER_LANE: u64 = 1 << 32;
 const SPARE_FILES: u64 = 64;
 /// Local ports left to everybody else.
 const SPARE_PORTS: u32 = 1_000;
-/// Start, ready check, connect, gap and stop, as seen on a small machine.
-const AROUND_A_SHOT: Duration = Duration::from_millis(900);
+/// Start, ready check, connect and stop, as seen on a small machine.
+const AROUND_A_SHOT: Duration = Duration::from_millis(300);
 
 /// All rounds of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -148,7 +148,8 @@ fn round(
 ) -> Round {
     let mut rng = Rng::new(seed, ORDER_LANE + u64::from(number));
     // Drawn before the shuffle: a shot's seed does not depend on its place.
-    let seeds: Vec<u64> = groups.iter().map(|_| rng.bits()).collect();
+    // 53 bits, so that every reader of JSON keeps them exact.
+    let seeds: Vec<u64> = groups.iter().map(|_| rng.bits() >> 11).collect();
     let mut order: Vec<usize> = (0..groups.len()).collect();
     rng.shuffle(&mut order);
     let mut shots = Vec::new();
@@ -219,11 +220,12 @@ fn estimate(
             Some(p.load.window)
         })
     };
-    let warmup = Duration::from_nanos(settings.warmup_ns);
+    let before = settings.warmup_ns + settings.gap_ns;
+    let around = Duration::from_nanos(before) + AROUND_A_SHOT;
     rounds
         .iter()
         .flat_map(|r| &r.shots)
-        .map(|s| window(s).unwrap_or_default() + warmup + AROUND_A_SHOT)
+        .map(|s| window(s).unwrap_or_default() + around)
         .sum()
 }
 

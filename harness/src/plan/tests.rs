@@ -120,7 +120,7 @@ fn a_plan_prints_one_line_a_shot() {
     let few = Limits { open_files: 72, local_ports: 60_000 };
     let plan = Plan::new(&entries, &[&baseline], settings, few, 5).unwrap();
     insta::assert_snapshot!(plan.to_string(), @r"
-    seed 5, preset smoke, 2 rounds, 4 shots, about 5.2 s
+    seed 5, preset smoke, 2 rounds, 4 shots, about 4.0 s
       1    1  a/baseline/8 (capped from 512)
       1    2  b/baseline/8 (capped from 512)
       2    1  b/baseline/8 (capped from 512)
