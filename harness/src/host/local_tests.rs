@@ -1,6 +1,6 @@
 use std::fs;
 
-use profiles::{cpuset::CpuSet, profile::Profile};
+use profiles::{cpuset::CpuSet, profile::Profile, units::Bytes};
 
 use super::*;
 use crate::host::DataPaths;
@@ -12,6 +12,7 @@ struct Bench {
     entry: Entry,
     profile: Profile,
     artifact: Artifact,
+    memory: Option<Bytes>,
 }
 
 impl Bench {
@@ -35,6 +36,7 @@ impl Bench {
             entry,
             profile: Profile::parse(name, "baseline.toml", PROFILE).unwrap(),
             artifact: Artifact { digest: "sha256:0".into(), what: "sh".into() },
+            memory: None,
         }
     }
 
@@ -46,7 +48,7 @@ impl Bench {
             profile: &self.profile,
             artifact: &self.artifact,
             cpus,
-            memory: None,
+            memory: self.memory,
             data: &DataPaths::under(Path::new("/nowhere")),
             env: vec![("EXTRA".into(), "1".into())],
             log: &self.dir.path().join("x.log"),
@@ -125,4 +127,18 @@ fn a_program_that_is_not_there_is_the_entrys_failure() {
     let error = bench.start(None).unwrap_err();
     assert!(matches!(error, HostError::Entry { .. }), "{error}");
     assert!(error.to_string().contains("/nowhere/server"), "{error}");
+}
+
+#[test]
+fn a_server_that_outgrows_its_memory_cap_is_known_as_such() {
+    // `tail` keeps the last line, and this one has no end.
+    let mut bench = Bench::of("tail /dev/zero");
+    bench.memory = Some(Bytes(16 << 20));
+    let mut process = bench.start(None).unwrap();
+    if !process.shortfalls().is_empty() {
+        println!("skipped: {}", process.shortfalls()[0]);
+        return;
+    }
+    let exit = wait_for_exit(&mut process);
+    assert!(exit.oom, "{exit}");
 }
