@@ -2,7 +2,7 @@
 //! asked once more, and the findings come out in the order of the registry.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -20,6 +20,8 @@ use crate::target::Target;
 
 /// Probes that run side by side.
 const WORKERS: usize = 8;
+/// The limit of one answer once so many probes had none and none passed.
+const SILENT_TIMEOUT: Duration = Duration::from_secs(1);
 /// A probe may take so many times the limit of one answer.
 const PROBE_TIMEOUTS: u32 = 4;
 
@@ -73,6 +75,8 @@ pub fn validate(
         block: OnceLock::new(),
         jobs: jobs(profiles),
         done: AtomicUsize::new(0),
+        heard: AtomicBool::new(false),
+        silent: AtomicUsize::new(0),
     };
     let mut ends: Vec<Option<End>> = vec![None; bench.jobs.len()];
     for stage in [Stage::Calm, Stage::Rough, Stage::Last] {
@@ -81,8 +85,7 @@ pub fn validate(
         for (i, end) in bench.pass(&these, true) {
             ends[i] = Some(end);
         }
-        let passed = |e: &Option<End>| e.as_ref().is_some_and(|e| !e.blocks());
-        if !ends.iter().any(passed) {
+        if !bench.heard.load(Ordering::Relaxed) {
             // The server is not there at all; asking again tells no more.
             continue;
         }
@@ -169,6 +172,10 @@ struct Bench<'a> {
     block: OnceLock<UploadBlock>,
     jobs: Vec<Job<'a>>,
     done: AtomicUsize,
+    /// Whether any probe has passed.
+    heard: AtomicBool,
+    /// Probes that had no answer.
+    silent: AtomicUsize,
 }
 
 impl Bench<'_> {
@@ -216,7 +223,7 @@ impl Bench<'_> {
             return End { asked: String::new(), miss: Some(miss) };
         };
         let lane = lane(job.probe.id, job.probe.scope, profile.name.as_str());
-        let budget = self.options.timeout * PROBE_TIMEOUTS;
+        let timeout = self.timeout();
         let mut session = Session {
             profile,
             selected: self.profiles,
@@ -226,12 +233,28 @@ impl Bench<'_> {
             rng: Rng::new(self.options.seed, lane),
             seed: self.options.seed,
             block: &self.block,
-            timeout: self.options.timeout,
-            end: Instant::now() + budget,
+            timeout,
+            end: Instant::now() + timeout * PROBE_TIMEOUTS,
             asked: None,
         };
         let miss = (job.probe.run)(&mut session).err();
+        match miss.as_ref().map(|m| m.verdict) {
+            None => self.heard.store(true, Ordering::Relaxed),
+            Some(Verdict::NoAnswer) => {
+                self.silent.fetch_add(1, Ordering::Relaxed);
+            }
+            Some(_) => {}
+        }
         End { asked: session.asked.unwrap_or_default(), miss }
+    }
+
+    /// A server that has not answered anything is not waited for as long.
+    fn timeout(&self) -> Duration {
+        let silent = self.silent.load(Ordering::Relaxed) >= WORKERS;
+        if silent && !self.heard.load(Ordering::Relaxed) {
+            return self.options.timeout.min(SILENT_TIMEOUT);
+        }
+        self.options.timeout
     }
 }
 
@@ -248,11 +271,18 @@ fn lane(id: &str, scope: Scope, profile: &str) -> u64 {
 fn finding(probe: &Probe, profile: &Profile, end: &End) -> Finding {
     let (asked, expected, got, hint) = match &end.miss {
         Some(m) => {
-            let hint = m.hint.unwrap_or(probe.hint);
+            let hint = match (m.hint, m.verdict) {
+                (Some(hint), _) => hint.to_string(),
+                (None, Verdict::NoAnswer) => {
+                    format!("look at the server's log; {}", probe.hint)
+                }
+                (None, _) => probe.hint.to_string(),
+            };
             (m.asked.clone(), m.expected.clone(), m.got.clone(), hint)
         }
         None => {
-            (end.asked.clone(), probe.legal.into(), "as expected".into(), "")
+            let got = "as expected".to_string();
+            (end.asked.clone(), probe.legal.into(), got, String::new())
         }
     };
     Finding {
@@ -263,6 +293,6 @@ fn finding(probe: &Probe, profile: &Profile, end: &End) -> Finding {
         asked,
         expected,
         got,
-        hint: hint.into(),
+        hint,
     }
 }

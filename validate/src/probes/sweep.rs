@@ -26,6 +26,8 @@ pub(super) type Read<'r> =
 pub(super) struct Sweep {
     first: Option<Box<Miss>>,
     ranges: Vec<String>,
+    /// Whether a whole batch had no answer: then no more is tried.
+    silent: bool,
     /// What is left for longer pauses.
     patience: Duration,
 }
@@ -33,7 +35,12 @@ pub(super) struct Sweep {
 impl Sweep {
     /// Nothing swept yet.
     pub(super) fn new() -> Sweep {
-        Sweep { first: None, ranges: Vec::new(), patience: PATIENCE }
+        Sweep {
+            first: None,
+            ranges: Vec::new(),
+            silent: false,
+            patience: PATIENCE,
+        }
     }
 
     /// Sends `request` cut at every offset and reads with `read`.
@@ -47,13 +54,19 @@ impl Sweep {
         s.asked.get_or_insert_with(|| {
             format!("{} cut at every byte", request.shown())
         });
+        if self.silent {
+            return Ok(());
+        }
         let offsets: Vec<usize> = (1..request.bytes.len()).collect();
         let mut failed = Vec::new();
         for batch in offsets.chunks(BATCH) {
             // One slow batch shows the fault; the rest only maps it.
             let patient = self.first.is_none();
             let open = self.halves(s, request, batch)?;
-            for (cut, miss) in answers(s, request, open, patient, read) {
+            let misses = answers(s, request, open, patient, read);
+            let silent = misses.len() == batch.len()
+                && misses.iter().all(|(_, m)| m.verdict == Verdict::NoAnswer);
+            for (cut, miss) in misses {
                 failed.push(cut);
                 let blame = miss.verdict == Verdict::Fail;
                 let first = self.first.get_or_insert(miss);
@@ -61,10 +74,15 @@ impl Sweep {
                     first.verdict = Verdict::Fail;
                 }
             }
+            if silent {
+                self.silent = true;
+                break;
+            }
         }
         if !failed.is_empty() {
-            let bytes = &request.bytes;
-            self.ranges.push(format!("{shape}: {}", ranges(&failed, bytes)));
+            let stop = if self.silent { ", then not tried" } else { "" };
+            let found = ranges(&failed, &request.bytes);
+            self.ranges.push(format!("{shape}: {found}{stop}"));
         }
         Ok(())
     }

@@ -24,7 +24,7 @@ fn one<'v>(verdicts: &'v Verdicts, id: &str) -> &'v Finding {
 #[test]
 fn answered_but_left_open_is_its_own_verdict_and_splits_still_pass() {
     let verdicts =
-        Twin::start(Cheat::NeverCloses).judged(&SEVEN, &options(1500));
+        Twin::start(Cheat::NeverCloses).judged(&SEVEN, &options(3000));
     assert_eq!(one(&verdicts, "conn.close").verdict, Verdict::DidNotClose);
     assert_eq!(one(&verdicts, "sum.split").verdict, Verdict::Pass);
     assert!(!verdicts.passes(&"baseline".parse().unwrap()));
@@ -57,7 +57,7 @@ fn a_byte_now_and_then_is_no_answer_either() {
 fn an_endless_answer_is_cut_off_and_wrong() {
     for cheat in [Cheat::Endless, Cheat::EndlessHead, Cheat::EndlessInterim] {
         let verdicts =
-            Twin::start(cheat).judged(&["pipelined"], &options(5000));
+            Twin::start(cheat).judged(&["pipelined"], &options(20_000));
         let found = one(&verdicts, "pipeline.ok");
         assert_eq!(found.verdict, Verdict::Fail, "{}", found.got);
         assert!(found.got.contains("more than"), "{}", found.got);
@@ -66,7 +66,8 @@ fn an_endless_answer_is_cut_off_and_wrong() {
 
 #[test]
 fn a_failure_by_chance_is_flaky_and_drops_nothing() {
-    let verdicts = Twin::start(Cheat::WrongOnce).judged(&SEVEN, &options(5000));
+    let verdicts =
+        Twin::start(Cheat::WrongOnce).judged(&SEVEN, &options(20_000));
     let odd: Vec<&Finding> =
         verdicts.probes.iter().filter(|p| p.verdict != Verdict::Pass).collect();
     assert!(!odd.is_empty());
@@ -88,7 +89,7 @@ fn a_server_that_dies_after_the_checks_is_found_dead() {
         }
     };
     let verdicts = twin
-        .judged(&SEVEN, &Options { progress: Some(&last), ..options(5000) });
+        .judged(&SEVEN, &Options { progress: Some(&last), ..options(20_000) });
     for p in &verdicts.probes {
         let expected = match &p.id[..] {
             "alive.after" => Verdict::NoAnswer,
@@ -131,7 +132,7 @@ fn an_oracle_that_knows_nothing_passes_nothing() {
     let entry = "twin".parse().unwrap();
     let target = Target::local(twin.address);
     let verdicts =
-        validate(&entry, "d", &target, &all, &oracle, &options(5000));
+        validate(&entry, "d", &target, &all, &oracle, &options(20_000));
     for id in ["static.identity", "static.encoded", "static.split"] {
         assert_eq!(one(&verdicts, id).verdict, Verdict::Skip, "{id}");
     }
@@ -141,7 +142,7 @@ fn an_oracle_that_knows_nothing_passes_nothing() {
 #[test]
 fn a_finding_tells_what_was_asked_expected_and_got_and_how_to_mend_it() {
     let twin = Twin::start(Cheat::BlankLineCut);
-    let verdicts = twin.judged(&["baseline"], &options(5000));
+    let verdicts = twin.judged(&["baseline"], &options(20_000));
     let found = one(&verdicts, "sum.split");
     assert!(found.asked.contains("a pause of 30 ms"), "{}", found.asked);
     assert!(found.asked.starts_with("GET /baseline11?a="), "{}", found.asked);

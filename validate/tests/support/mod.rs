@@ -51,7 +51,12 @@ pub struct Twin {
 
 impl Twin {
     pub fn start(cheat: Cheat) -> Twin {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let any = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
+        Twin::on(any.unwrap(), cheat)
+    }
+
+    /// Serves on a listener that is already bound.
+    pub fn on(listener: TcpListener, cheat: Cheat) -> Twin {
         let address = listener.local_addr().unwrap();
         let stopping = Arc::new(AtomicBool::new(false));
         let app = Arc::new(App::new(cheat, data::data()));
