@@ -31,7 +31,7 @@ use crate::{
     interrupt::Interrupt,
     plan::{Plan, PlannedShot},
     problem::{ExitClass, Problem},
-    rig::{Pinned, Rig, load_average},
+    rig::{Pinned, Rig, busy_note, load_average},
     store::Store,
     warn::Warn,
 };
@@ -136,6 +136,9 @@ pub fn bench(
         observer.event(&Event::Note(note));
     }
     let mut run = describe(request, loadgen);
+    if let Some(busy) = busy_note(&run.environment.foreign) {
+        observer.event(&Event::Note(&busy));
+    }
     let mut store = Store::create(request.results, &run).map_err(ours)?;
     observer.event(&Event::Run { run: &run.run, dir: store.dir() });
     let mut summary = BenchSummary {

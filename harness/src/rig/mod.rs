@@ -18,6 +18,7 @@ use rustix::{
 
 pub use environment::load_average;
 pub use pools::{PoolError, budget, check, derive};
+pub use quiet::note as busy_note;
 pub use topology::{Cpu, Topology};
 
 /// The machine as it can be used now.

@@ -10,6 +10,8 @@ const LOOK: Duration = Duration::from_millis(400);
 const NAMED: usize = 5;
 /// Below this share of one CPU nothing is named.
 const WORTH_NAMING: f64 = 0.02;
+/// Above this share of one CPU, all named together, the user is told.
+const WORTH_A_NOTE: f64 = 0.10;
 
 /// The busiest processes other than ours: name and share of one CPU. Takes
 /// a moment.
@@ -17,6 +19,22 @@ pub fn foreign() -> Vec<(String, f64)> {
     let before = ticks();
     thread::sleep(LOOK);
     busiest(&before, &ticks(), proc::name)
+}
+
+/// One line when others use so much that shots will be marked noisy.
+pub fn note(foreign: &[(String, f64)]) -> Option<String> {
+    let total: f64 = foreign.iter().map(|(_, share)| share).sum();
+    (total > WORTH_A_NOTE).then(|| {
+        let one = |(name, share): &(String, f64)| {
+            format!("{name} {:.0} %", share * 100.0)
+        };
+        let names: Vec<String> = foreign.iter().map(one).collect();
+        format!(
+            "this machine is busy ({} of a cpu); close what you can, or shots \
+             will be marked noisy",
+            names.join(", ")
+        )
+    })
 }
 
 fn ticks() -> BTreeMap<(i32, u64), u64> {
@@ -54,6 +72,14 @@ fn busiest(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_busy_machine_is_noted_with_names_and_a_quiet_one_is_not() {
+        let busy = [("cc".to_string(), 0.9), ("make".to_string(), 0.05)];
+        let text = note(&busy).unwrap();
+        assert!(text.contains("(cc 90 %, make 5 % of a cpu)"), "{text}");
+        assert_eq!(note(&busy[1..]), None);
+    }
 
     #[test]
     fn the_busiest_come_first_and_the_idle_are_not_named() {
