@@ -48,13 +48,13 @@ impl Local {
 }
 
 /// `ARENA_CACHE`, or `arena` in the user's cache folder.
-pub fn cache_dir() -> PathBuf {
+fn cache_dir() -> PathBuf {
     let dir =
         |name| env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
     dir("ARENA_CACHE")
         .or_else(|| Some(dir("XDG_CACHE_HOME")?.join("arena")))
         .or_else(|| Some(dir("HOME")?.join(".cache/arena")))
-        .unwrap_or_else(|| env::temp_dir().join("arena-cache"))
+        .unwrap_or_else(|| env::temp_dir().join("arena"))
 }
 
 impl Host for Local {

@@ -20,35 +20,10 @@ use std::{
 
 use profiles::{cpuset::CpuSet, entry::Entry, profile::Profile, units::Bytes};
 
-use crate::{interrupt::Interrupt, watch::Cgroup};
+use crate::watch::Cgroup;
 
-pub use local::{Local, cache_dir};
+pub use local::Local;
 pub use log::{clean, last_line};
-
-/// The host called `name`; without one, docker where an engine answers, else
-/// local with a line that says so.
-pub fn by_name(
-    name: Option<&str>,
-    interrupt: &Interrupt,
-) -> Result<(Box<dyn Host>, Option<String>), HostError> {
-    let local = || Box::new(Local::new(interrupt.clone()));
-    let docker = || docker::DockerHost::connect(interrupt.clone());
-    match name {
-        Some("local") => Ok((local(), None)),
-        Some("docker") => Ok((Box::new(docker()?), None)),
-        Some(other) => Err(HostError::Ours(format!(
-            "no host `{}`; write local or docker",
-            crate::show::line(other)
-        ))),
-        None => match docker() {
-            Ok(docker) => Ok((Box::new(docker), None)),
-            Err(why) => {
-                let note = format!("host local is used: {why}");
-                Ok((local(), Some(note)))
-            }
-        },
-    }
-}
 
 /// What a build made: the thing that will run.
 #[derive(Clone, Debug, Eq, PartialEq)]

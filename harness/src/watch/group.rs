@@ -16,7 +16,7 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::cgroup::Cgroup;
-use super::proc::{self, Stat};
+use super::proc::Stat;
 
 /// Every group of ours begins with this: the label that `clean` goes by.
 const PREFIX: &str = "arena-";
@@ -166,16 +166,6 @@ fn remove(cgroup: &Cgroup) {
             }
         }
     }
-}
-
-/// Whether this process may make groups; for the environment record.
-pub fn available() -> bool {
-    Group::create().is_some()
-}
-
-/// CPU time of `pids` where there is no group.
-pub(super) fn cpu_ns_of(pids: &[i32]) -> u64 {
-    pids.iter().map(|pid| proc::cpu_ns(*pid)).sum()
 }
 
 #[cfg(test)]

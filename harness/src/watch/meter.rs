@@ -2,7 +2,7 @@
 
 use profiles::{record::Usage, stat::median};
 
-use super::{cgroup::Cgroup, group, proc};
+use super::{cgroup::Cgroup, proc};
 use crate::host::Server;
 
 /// Where to read.
@@ -27,7 +27,9 @@ impl Meter {
     pub fn cpu_ns(&self) -> u64 {
         match self {
             Meter::Group(cgroup) => cgroup.cpu_ns().unwrap_or(0),
-            Meter::Tree(root) => group::cpu_ns_of(&proc::tree(*root)),
+            Meter::Tree(root) => {
+                proc::tree(*root).into_iter().map(proc::cpu_ns).sum()
+            }
         }
     }
 

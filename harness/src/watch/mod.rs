@@ -8,5 +8,5 @@ pub mod proc;
 
 pub use cgroup::{Cgroup, Memory};
 pub use cpus::{busy_ns, foreign_share};
-pub use group::{Group, available, clean_abandoned};
+pub use group::{Group, clean_abandoned};
 pub use meter::{Meter, Reading};
