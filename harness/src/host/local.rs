@@ -48,7 +48,7 @@ impl Local {
 }
 
 /// `ARENA_CACHE`, or `arena` in the user's cache folder.
-fn cache_dir() -> PathBuf {
+pub fn cache_dir() -> PathBuf {
     let dir =
         |name| env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
     dir("ARENA_CACHE")
