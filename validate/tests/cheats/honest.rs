@@ -9,10 +9,17 @@ use validate::Options;
 use crate::support::cheat::Cheat;
 use crate::support::{SEVEN, Twin};
 
+fn options(seed: u64) -> Options<'static> {
+    Options { timeout: Duration::from_secs(20), ..Options::new(seed) }
+}
+
 fn judged(cheat: Cheat, seed: u64) -> Verdicts {
-    let timeout = Duration::from_secs(20);
-    Twin::start(cheat)
-        .judged(&SEVEN, &Options { timeout, ..Options::new(seed) })
+    let verdicts = Twin::start(cheat).judged(&SEVEN, &options(seed));
+    all_pass(&verdicts);
+    for name in SEVEN {
+        assert!(verdicts.passes(&name.parse().unwrap()), "{name}");
+    }
+    verdicts
 }
 
 #[track_caller]
@@ -29,22 +36,38 @@ fn all_pass(verdicts: &Verdicts) {
             p.got
         );
     }
-    for name in SEVEN {
-        assert!(verdicts.passes(&name.parse().unwrap()), "{name}");
-    }
 }
 
 #[test]
 fn the_honest_twin_passes_under_twenty_seeds() {
     for seed in 1..=20 {
-        all_pass(&judged(Cheat::Honest, seed));
+        judged(Cheat::Honest, seed);
     }
 }
 
 #[test]
 fn servers_that_are_unusual_within_the_law_pass() {
     for cheat in [Cheat::Unusual, Cheat::Curt] {
-        all_pass(&judged(cheat, 31));
+        judged(cheat, 31);
+    }
+}
+
+#[test]
+fn an_entry_is_asked_only_for_what_it_subscribes_to() {
+    for (name, paths) in [
+        ("baseline", "/baseline11"),
+        ("limited-conn", "/baseline11"),
+        ("pipelined", "/pipeline"),
+        ("json", "/json/"),
+        ("json-comp", "/json/"),
+        ("upload", "/upload"),
+        ("static", "/static/"),
+    ] {
+        let verdicts =
+            Twin::serving(Cheat::Honest, paths).judged(&[name], &options(8));
+        all_pass(&verdicts);
+        assert!(verdicts.passes(&name.parse().unwrap()), "{name}");
+        assert!(verdicts.probes.iter().all(|p| p.profile.as_str() == name));
     }
 }
 

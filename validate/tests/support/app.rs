@@ -14,6 +14,8 @@ use super::wire::{Body, Framing, Request};
 pub struct App {
     pub cheat: Cheat,
     pub data: &'static Data,
+    /// Where the paths begin that it serves.
+    serves: &'static str,
     /// A reset or an abort was seen by a server that does not bear it.
     pub wounded: AtomicBool,
     once: AtomicBool,
@@ -28,10 +30,11 @@ pub struct Local {
 }
 
 impl App {
-    pub fn new(cheat: Cheat, data: &'static Data) -> App {
+    pub fn new(cheat: Cheat, data: &'static Data, serves: &'static str) -> App {
         App {
             cheat,
             data,
+            serves,
             wounded: AtomicBool::new(false),
             once: AtomicBool::new(false),
             cache: Mutex::default(),
@@ -39,6 +42,9 @@ impl App {
     }
 
     pub fn answer(&self, r: &Request, b: &Body, local: &mut Local) -> Reply {
+        if !r.path.starts_with(self.serves) {
+            return Reply::status(404);
+        }
         if r.long_header && self.cheat == Cheat::LongHeader500 {
             return Reply::status(500);
         }

@@ -51,15 +51,25 @@ pub struct Twin {
 
 impl Twin {
     pub fn start(cheat: Cheat) -> Twin {
+        Twin::serving(cheat, "/")
+    }
+
+    /// A twin that serves only the paths that begin so.
+    pub fn serving(cheat: Cheat, paths: &'static str) -> Twin {
         let any = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
-        Twin::on(any.unwrap(), cheat)
+        Twin::spawn(any.unwrap(), cheat, paths)
     }
 
     /// Serves on a listener that is already bound.
+    #[allow(dead_code, reason = "for binaries that are told their port")]
     pub fn on(listener: TcpListener, cheat: Cheat) -> Twin {
+        Twin::spawn(listener, cheat, "/")
+    }
+
+    fn spawn(listener: TcpListener, cheat: Cheat, paths: &'static str) -> Twin {
         let address = listener.local_addr().unwrap();
         let stopping = Arc::new(AtomicBool::new(false));
-        let app = Arc::new(App::new(cheat, data::data()));
+        let app = Arc::new(App::new(cheat, data::data(), paths));
         let stop = stopping.clone();
         let accepting = std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
