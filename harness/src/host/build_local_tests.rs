@@ -47,6 +47,24 @@ fn a_build_that_leaves_a_process_behind_ends_all_the_same() {
 }
 
 #[test]
+fn an_interrupt_ends_a_build_with_all_it_started() {
+    let dir = tempfile::tempdir().unwrap();
+    let interrupt = Interrupt::default();
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", "sleep 1000 & echo $! >pid; echo up >&2; wait"])
+        .current_dir(dir.path());
+    let error = run(command, &interrupt, &mut |_| interrupt.raise());
+    assert!(error.unwrap_err().to_string().contains("interrupted"));
+    let pid = fs::read_to_string(dir.path().join("pid")).unwrap();
+    let pid = pid.trim().parse().unwrap();
+    // The kill is on its way. A sleeper that stays makes this test hang.
+    while crate::watch::proc::Stat::of(pid).is_some() {
+        thread::yield_now();
+    }
+}
+
+#[test]
 fn a_crate_that_does_not_compile_is_the_entrys_failure() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("src")).unwrap();
