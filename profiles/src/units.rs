@@ -75,7 +75,7 @@ fn print(
     f: &mut fmt::Formatter<'_>,
 ) -> fmt::Result {
     for (unit, scale) in table {
-        if value % scale == 0 && value >= *scale {
+        if value.is_multiple_of(*scale) && value >= *scale {
             return f.pad(&format!("{}{unit}", value / scale));
         }
     }

@@ -1,6 +1,7 @@
 //! Exit codes: what a script may rely on.
 
 use harness::problem::Problem;
+use harness::store::StoreError;
 use profiles::catalog::CatalogError;
 
 pub use harness::problem::ExitClass as Class;
@@ -29,6 +30,14 @@ pub fn class_of(error: &anyhow::Error) -> Class {
         }
         if cause.is::<CatalogError>() {
             return Class::Usage;
+        }
+        if let Some(store) = cause.downcast_ref::<StoreError>() {
+            return match store {
+                StoreError::Schema { .. } | StoreError::Broken { .. } => {
+                    Class::Usage
+                }
+                _ => Class::Ours,
+            };
         }
     }
     Class::Ours

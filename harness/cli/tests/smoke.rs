@@ -1,0 +1,103 @@
+//! The real thing, small: the entries of this repository built, judged, shot
+//! at, ranked and shown, on host `local` and where possible in containers.
+
+mod common;
+
+use std::fs;
+
+use common::{arena, contract_ports, root, stdout};
+use serde_json::Value;
+
+const ENTRIES: [&str; 3] = ["actix-web", "axum", "hyper"];
+
+/// The repository's entries in a checkout of its own, so that its results
+/// and its site stay apart.
+fn checkout() -> common::Checkout {
+    let checkout = common::Checkout::new();
+    for entry in ENTRIES {
+        let from = root().join("frameworks").join(entry);
+        let to = checkout.path().join("frameworks").join(entry);
+        let mut copy = std::process::Command::new("cp");
+        copy.arg("-r").arg(from).arg(to);
+        assert!(copy.status().unwrap().success());
+    }
+    checkout
+}
+
+fn run(host: &str) {
+    let checkout = checkout();
+    let mut command = arena(checkout.path());
+    // Builds and images are kept where a user's are, not made for the test.
+    match std::env::var_os("ARENA_CACHE") {
+        Some(cache) => command.env("ARENA_CACHE", cache),
+        None => command.env_remove("ARENA_CACHE"),
+    };
+    let args = ["bench", "--preset", "smoke", "--site", "--json"];
+    let out = command.args(args).args(["--host", host]).output().unwrap();
+    let err = String::from_utf8_lossy(&out.stderr).into_owned();
+    let samples = checkout.samples();
+    assert_eq!(samples.len(), ENTRIES.len() * 7, "{err}");
+    for sample in &samples {
+        right(sample);
+    }
+    let ranking = String::from_utf8(out.stdout).unwrap();
+    let ranking = common::fits("rank", &ranking);
+    let leagues: Vec<_> =
+        ranking["boards"].as_array().unwrap().iter().collect();
+    assert_eq!(leagues.len(), 2, "framework and engine");
+    // A noisy machine may disqualify a number, never a whole run.
+    assert!(matches!(out.status.code(), Some(0 | 4)), "{err}");
+    let dist = checkout.path().join("site/dist");
+    let page = fs::read_to_string(dist.join("index.html")).unwrap();
+    for part in ["axum", "actix-web", "<table", "<svg"] {
+        assert!(page.contains(part), "{part} is not on the page");
+    }
+    for entry in ENTRIES {
+        let verdicts = checkout.run().join(format!("verdicts/{entry}.json"));
+        let verdicts: Value =
+            serde_json::from_slice(&fs::read(verdicts).unwrap()).unwrap();
+        assert_eq!(verdicts["failed"], 0, "{verdicts}");
+    }
+    let compared = arena(checkout.path())
+        .args(["compare", "axum", "actix-web", "--json"])
+        .output()
+        .unwrap();
+    common::fits("compare", &String::from_utf8(compared.stdout).unwrap());
+}
+
+/// A shot that was measured and in which every answer was right.
+#[track_caller]
+fn right(sample: &Value) {
+    let outcome = &sample["outcome"];
+    assert_eq!(outcome["kind"], "measured", "{sample}");
+    assert_eq!(outcome["void"], serde_json::json!([]), "{sample}");
+    let books = &outcome["sample"];
+    let count = |key: &str| books[key].as_u64().unwrap();
+    assert!(count("right") > 0, "{sample}");
+    let gone = ["wrong", "timed_out", "surplus"].map(count);
+    assert_eq!(gone, [0, 0, 0], "{sample}");
+    assert_eq!(count("sent"), count("right") + count("unanswered"));
+    assert_eq!(books["connections_made"], books["connections_asked"]);
+}
+
+#[test]
+fn the_entries_of_this_repository_run_on_host_local() {
+    let _ports = contract_ports();
+    run("local");
+}
+
+#[test]
+fn the_entries_of_this_repository_run_in_containers() {
+    let mut doctor = arena(&root());
+    let text = stdout(doctor.args(["doctor", "--json"]), 0);
+    let machine: Value = serde_json::from_str(&text).unwrap();
+    let docker = &machine["hosts"][1];
+    if docker["usable"] != true {
+        // Past the test runner's capture, so that it is never silent.
+        let reason = format!("skipped: containers: {}\n", docker["why"]);
+        let _ = fs::write("/dev/stderr", reason);
+        return;
+    }
+    let _ports = contract_ports();
+    run("docker");
+}
