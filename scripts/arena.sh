@@ -8,9 +8,5 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 arena=$("$ARENA_ROOT/scripts/build.sh")
-case " $* " in
-*" --host docker "* | *" --host=docker "*)
-  "$ARENA_ROOT/scripts/setup-docker.sh" >/dev/null
-  ;;
-esac
+prepare_host "$@"
 exec "$arena" --root "$ARENA_ROOT" bench --site "$@"

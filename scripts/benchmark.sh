@@ -15,4 +15,5 @@ for arg in "$@"; do
   *) args+=(--profile "$arg") ;;
   esac
 done
+prepare_host
 exec "$arena" --root "$ARENA_ROOT" bench "${args[@]}"

@@ -27,3 +27,25 @@ die() {
 have() {
   command -v "$1" >/dev/null 2>&1
 }
+
+# need_tools: what every build here needs, or what to install.
+need_tools() {
+  local need=1.89 found
+  have cargo || die 5 "cargo is missing: install Rust $need or later with rustup, then run this again"
+  have cc || die 5 "a C compiler is missing: apt-get install gcc libc6-dev, then run this again"
+  found=$(rustc --version | cut -d' ' -f2)
+  [[ $(printf '%s\n' "$need" "$found" | sort -V | head -n1) == "$need" ]] ||
+    die 5 "Rust $need or later is needed, found $found: rustup update stable, then run this again"
+}
+
+# prepare_host ARGS...: makes what containers need, when a run with these
+# arguments will use them: asked for by name, or by default where an engine
+# answers.
+prepare_host() {
+  case " $* " in
+  *" --host local "* | *" --host=local "* | *" --help "* | *" --list "*) return ;;
+  *" --host docker "* | *" --host=docker "*) ;;
+  *) have docker && timeout 10 docker version >/dev/null 2>&1 || return 0 ;;
+  esac
+  "$ARENA_ROOT/scripts/setup-docker.sh" >/dev/null
+}

@@ -5,9 +5,5 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 (($#)) || die 2 "name an entry: ./scripts/validate.sh axum (there are: $(ls "$ARENA_ROOT/frameworks" | xargs))"
 arena=$("$ARENA_ROOT/scripts/build.sh")
-case " $* " in
-*" --host docker "* | *" --host=docker "*)
-  "$ARENA_ROOT/scripts/setup-docker.sh" >/dev/null
-  ;;
-esac
+prepare_host "$@"
 exec "$arena" --root "$ARENA_ROOT" validate "$@"

@@ -306,8 +306,10 @@ fn contradictions(record: &Record) -> Vec<Warning> {
 }
 
 fn now() -> String {
-    // RFC 3339 can write every year that a clock of today shows.
-    OffsetDateTime::now_utc().format(&Rfc3339).unwrap_or_default()
+    // Whole seconds are enough to find a shot in a log. RFC 3339 can write
+    // every year that a clock of today shows.
+    let now = OffsetDateTime::now_utc().truncate_to_second();
+    now.format(&Rfc3339).unwrap_or_default()
 }
 
 fn ours(error: crate::store::StoreError) -> Problem {
