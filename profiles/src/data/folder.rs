@@ -10,7 +10,7 @@ use super::digests::{check_digests, digests, sha256};
 use super::error::DataError;
 use super::generate::generate;
 
-/// What [`write`] found and did.
+/// What [`write()`] found and did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
     /// How many files the folder holds.

@@ -2,7 +2,7 @@
 //! material. Made from a seed, byte for byte the same on every machine, and
 //! pinned by the committed list of digests.
 //!
-//! [`generate`] makes all files in memory, [`write`] puts them into a folder,
+//! [`generate`] makes all files in memory, [`write()`] puts them into a folder,
 //! [`digests`] is the committed list. Upload bodies are never files: see
 //! [`UploadBlock`].
 

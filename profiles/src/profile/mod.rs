@@ -1,6 +1,6 @@
 //! A profile: one workload that entries are scored on.
 //!
-//! The files under `profiles/defs/` are the definitions. [`wire`] holds their
+//! The files under `profiles/defs/` are the definitions. `wire` holds their
 //! shape on disk, this module the shape in memory; past the loader there are
 //! no raw strings for protocols, sizes or CPUs.
 
