@@ -88,7 +88,7 @@ fn by_cargo(
         .join("artifacts")
         .join(format!("{}-{short}", entry.name))
         .join(binary.file_name().unwrap_or_default());
-    keep(&binary, &kept).map_err(|e| ours(&kept, &e))?;
+    keep(&binary, &kept, &digest).map_err(|e| ours(&kept, &e))?;
     Ok(Artifact { digest, what: kept.display().to_string() })
 }
 
@@ -136,10 +136,12 @@ fn pick(
     }
 }
 
-fn keep(from: &Path, to: &Path) -> io::Result<()> {
+/// Copies `from` unless `to` holds it already. The digest names what will
+/// run, so what lies there is read again and never taken on trust.
+fn keep(from: &Path, to: &Path, digest: &str) -> io::Result<()> {
     let dir = to.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(dir)?;
-    if to.is_file() && fs::metadata(to)?.len() == fs::metadata(from)?.len() {
+    if to.is_file() && file_digest(to)? == digest {
         return Ok(());
     }
     let part = dir.join(format!(".part-{}", std::process::id()));
