@@ -98,7 +98,7 @@ pub struct Settings {
     pub window_ns: Option<u64>,
     /// Warm-up per shot.
     pub warmup_ns: u64,
-    /// Longest gap.
+    /// The gap: the gun takes all of it.
     pub gap_ns: u64,
     /// Levels per profile were cut to so many; `None` keeps all.
     pub levels: Option<u32>,

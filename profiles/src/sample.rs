@@ -45,7 +45,7 @@ pub enum Shot {
 pub struct Failure {
     /// [`SAMPLE_SCHEMA`].
     pub schema: u32,
-    /// `spec`, `data`, `pin`, `connect` or `warm-up`.
+    /// `data`, `pin`, `connect`, `warm-up` or `interrupted`.
     pub stage: String,
     /// What went wrong and what to do.
     pub why: String,

@@ -33,7 +33,7 @@ pub struct Spec {
     pub connect_timeout_ns: u64,
     /// Load that is thrown away.
     pub warmup_ns: u64,
-    /// At most so long is waited for what the warm-up left in flight.
+    /// So long nothing new is sent, and what the warm-up left in flight drains.
     pub gap_ns: u64,
     /// The measured interval.
     pub window_ns: u64,

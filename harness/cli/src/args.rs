@@ -12,7 +12,8 @@ use profiles::units::Span;
 file, 3 an entry failed validation, 4 finished but some cases failed or are \
 disqualified, 5 the rig is unfit.")]
 pub struct Args {
-    /// The checkout to work in; default: the nearest one upwards.
+    /// The checkout to work in; default: ARENA_ROOT, or the nearest one
+    /// upwards.
     #[arg(long, global = true, value_name = "DIR")]
     pub root: Option<PathBuf>,
     /// No progress on stderr; warnings and errors stay.
@@ -42,7 +43,7 @@ pub enum Command {
     Compare(Compare),
     /// Fire one stored case again with its own seed.
     Replay(Replay),
-    /// Build or serve the leaderboard site.
+    /// Build the leaderboard site.
     Site(Site),
     /// Remove containers and groups that dead runs left behind.
     Clean(Clean),
@@ -62,7 +63,8 @@ pub enum HostName {
 pub enum PresetName {
     /// Does everything work: 1 round, 16 connections, 300ms.
     Smoke,
-    /// A first look: 3 rounds, the lowest level, 1s.
+    /// A first look: 3 rounds, the lowest level, at most 512 connections,
+    /// 1s.
     Quick,
     /// A fair comparison: 5 rounds, all levels, 5s.
     Standard,
@@ -97,7 +99,7 @@ pub struct Data {
 /// `arena validate`.
 #[derive(Debug, Group)]
 pub struct Validate {
-    /// Entries by name; default: all enabled ones.
+    /// Entries by name; needed unless --all or --rules is given.
     #[arg(value_name = "ENTRY", required_unless_present_any = ["all", "rules"])]
     pub entries: Vec<String>,
     /// Every enabled entry.
@@ -192,7 +194,7 @@ pub struct Compare {
 pub struct Replay {
     /// The run, by id or folder.
     pub run: String,
-    /// The case as `arena rank` names it: `entry/profile/level`.
+    /// The case, as `entry/profile/level`: axum/json/512.
     pub case: String,
     /// The round whose shot is repeated.
     #[arg(long, default_value_t = 1)]

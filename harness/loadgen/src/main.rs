@@ -16,8 +16,8 @@ loadgen: fires one shot of one profile at one server
 usage: loadgen < spec.json > shot.json
 
 Reads one spec (JSON, schema 1) from stdin and writes exactly one shot (JSON)
-to stdout; messages go to stderr. `arena bench` writes the spec; `arena replay`
-prints one. Times in it are nanoseconds.
+to stdout; messages go to stderr. `arena bench` and `arena replay` write the
+spec; FORMAT.md of the arena has its keys. Times in it are nanoseconds.
 
   --help       this text
   --version    version and revision
