@@ -24,10 +24,15 @@ const BASE: Probe = Probe {
 pub(super) const PROBES: &[Probe] = &[
     Probe {
         id: "http.lengths",
+        version: 2,
         rule: "A request with an invalid Content-Length, or with two that \
-               differ, is refused.",
+               differ, is refused; one of 2^64 and more is never cut to fit.",
+        source: "RFC 9110 section 8.6; RFC 9112 section 6.3",
+        legal: "4xx, 5xx or a close; silence is a warning, and right after a \
+                length that no body can have",
         hint: "answer 400 and close when Content-Length is no number or \
-               comes twice with different values",
+               comes twice with different values; answer 413 or 400 when it \
+               is too large",
         run: lengths,
         ..BASE
     },
@@ -110,7 +115,17 @@ fn lengths(s: &mut Session<'_>) -> Outcome {
         let request = post(s, extra, body);
         must_refuse(s, &request)?;
     }
-    Ok(())
+    // In 64 bits this is 2. Whoever waits for the rest is right, too.
+    let request = post(s, "Content-Length: 18446744073709551618\r\n", "20");
+    let mut conn = s.open()?;
+    conn.send(&request.bytes, s.short());
+    match conn.receive(false, s.short()) {
+        Ok(response) if response.status < 400 => {
+            let expected = "4xx, 5xx, a close or silence";
+            Err(s.miss(&request, expected, summary(&response)))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn smuggle(s: &mut Session<'_>) -> Outcome {

@@ -143,6 +143,7 @@ const GALLERY: &[Row] = &[
     (Cheat::LongHeader500, "http.long-header", &[NONE]),
     (Cheat::PrefixRoutes, "http.not-found", &[NONE]),
     (Cheat::LastLength, "http.lengths", &[NONE]),
+    (Cheat::LengthWraps, "http.lengths", &[NONE]),
     (Cheat::LengthOverChunked, "http.smuggle", &[NONE]),
     (Cheat::BadChunksTaken, "http.bad-chunk", &[NONE]),
     (Cheat::BadLinesTaken, "http.bad-line", &[NONE]),

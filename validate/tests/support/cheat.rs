@@ -41,6 +41,7 @@ pub enum Cheat {
     LongHeader500,
     PrefixRoutes,
     LastLength,
+    LengthWraps,
     LengthOverChunked,
     BadChunksTaken,
     BadLinesTaken,

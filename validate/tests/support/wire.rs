@@ -256,7 +256,11 @@ fn parse(text: &str, cheat: Cheat) -> Option<Request> {
         match &name[..] {
             "Content-Length" => {
                 let digits = value.bytes().all(|b| b.is_ascii_digit());
-                let now: u64 = value.parse().ok().filter(|_| digits)?;
+                let wide: u128 = value.parse().ok().filter(|_| digits)?;
+                let now = match u64::try_from(wide) {
+                    Err(_) if cheat != Cheat::LengthWraps => return None,
+                    _ => wide as u64,
+                };
                 let same = length.is_none_or(|before| before == now);
                 if !same && cheat != Cheat::LastLength {
                     return None;
