@@ -1,9 +1,9 @@
 //! Which content coding a request accepts, and the two coders.
 
-use std::io::Write;
+use std::cell::RefCell;
 
 use brotli::enc::BrotliEncoderParams;
-use flate2::{Compression, write::GzEncoder};
+use flate2::{Compress, Compression, FlushCompress, Status};
 use hyper::{HeaderMap, header::ACCEPT_ENCODING};
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -92,10 +92,31 @@ fn weight(parameters: &str) -> Option<Weight> {
 }
 
 /// Level 6: on the listings it comes close to brotli 4 in half its time.
+///
+/// Each thread keeps its coder. One is a quarter of a megabyte, and where the
+/// allocator gives that back to the system after each answer, the next one
+/// pays for more than a hundred page faults.
 pub fn gzip(body: &[u8]) -> Vec<u8> {
-    let out = Vec::with_capacity(body.len() / 4 + 64);
-    let mut coder = GzEncoder::new(out, Compression::new(6));
-    coder.write_all(body).and_then(|()| coder.finish()).expect(IN_MEMORY)
+    thread_local! {
+        static CODER: RefCell<Compress> =
+            RefCell::new(Compress::new_gzip(Compression::new(6), 15));
+    }
+    CODER.with_borrow_mut(|coder| {
+        coder.reset();
+        let mut out = Vec::with_capacity(body.len() / 4 + 64);
+        loop {
+            let rest = &body[coder.total_in() as usize..];
+            let status =
+                coder.compress_vec(rest, &mut out, FlushCompress::Finish);
+            match status.expect(IN_MEMORY) {
+                Status::StreamEnd => return out,
+                // Only where a body hardly compresses.
+                Status::Ok | Status::BufError => {
+                    out.reserve(body.len() / 2 + 64);
+                }
+            }
+        }
+    })
 }
 
 /// Quality 3. The small window holds any listing and spares the coder from
@@ -167,5 +188,21 @@ mod tests {
         let packed = brotli(&body);
         brotli::BrotliDecompress(&mut &packed[..], &mut plain).unwrap();
         assert_eq!(plain, body);
+    }
+
+    #[test]
+    fn a_kept_coder_starts_afresh_whatever_it_coded_before() {
+        let noise: Vec<u8> = (0u32..9_000)
+            .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
+            .collect();
+        let first = gzip(b"the same body");
+        for body in [&noise[..], b"", b"another"] {
+            let mut back = Vec::new();
+            let packed = gzip(body);
+            let mut coder = flate2::read::GzDecoder::new(&packed[..]);
+            std::io::Read::read_to_end(&mut coder, &mut back).unwrap();
+            assert_eq!(back, body);
+        }
+        assert_eq!(gzip(b"the same body"), first);
     }
 }
