@@ -13,6 +13,7 @@ use profiles::{
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 use super::StoreError;
 
@@ -34,6 +35,7 @@ pub struct Read {
 pub fn read(dir: &Path) -> Result<Read, StoreError> {
     let path = dir.join("run.json");
     let run: Run = document(&path, RECORD_SCHEMA)?;
+    origin(&run).map_err(|why| broken(&path, "", why))?;
     let mut notes = Vec::new();
     if run.ended_at.is_none() {
         notes.push("the run was cut off; what it stored is used".to_string());
@@ -78,29 +80,57 @@ pub fn read_verdicts(
     document(&path, VERDICT_SCHEMA).map(Some)
 }
 
+/// A number without its date and the versions that made it is not published.
+fn origin(run: &Run) -> Result<(), String> {
+    moment("started_at", &run.started_at)?;
+    if let Some(ended_at) = &run.ended_at {
+        moment("ended_at", ended_at)?;
+    }
+    for (key, text) in [("arena", &run.arena), ("loadgen", &run.loadgen)] {
+        if text.trim().is_empty() {
+            return Err(format!("{key} is empty; expected a version"));
+        }
+    }
+    Ok(())
+}
+
+fn moment(key: &str, text: &str) -> Result<(), String> {
+    match OffsetDateTime::parse(text, &Rfc3339) {
+        Ok(_) => Ok(()),
+        Err(_) => {
+            let found: String = text.chars().take(40).collect();
+            Err(format!(
+                "{key} is {found:?}; expected a date and time like \
+                 2026-01-02T03:04:05Z"
+            ))
+        }
+    }
+}
+
+fn broken(path: &Path, line: &str, why: String) -> StoreError {
+    let (path, line) = (path.to_path_buf(), line.to_owned());
+    StoreError::Broken { path, line, why }
+}
+
 fn record(path: &Path, number: u64, line: &[u8]) -> Result<Record, StoreError> {
-    let broken = |why: String| StoreError::Broken {
-        path: path.to_path_buf(),
-        line: format!(":{number}"),
-        why,
-    };
+    let at = format!(":{number}");
+    let broken = |why: String| broken(path, &at, why);
     let value: Value =
         serde_json::from_slice(line).map_err(|e| broken(e.to_string()))?;
     schema(path, &value, RECORD_SCHEMA)?;
     // From the bytes, not the value: it keeps 64-bit numbers exact and the
     // error's column right.
-    serde_json::from_slice(line).map_err(|e| broken(e.to_string()))
+    let record: Record =
+        serde_json::from_slice(line).map_err(|e| broken(e.to_string()))?;
+    moment("started_at", &record.started_at).map_err(broken)?;
+    Ok(record)
 }
 
 fn document<T: DeserializeOwned>(
     path: &Path,
     known: u32,
 ) -> Result<T, StoreError> {
-    let broken = |why: String| StoreError::Broken {
-        path: path.to_path_buf(),
-        line: String::new(),
-        why,
-    };
+    let broken = |why: String| broken(path, "", why);
     let text = fs::read(path).map_err(|source| StoreError::Read {
         path: path.to_path_buf(),
         source,

@@ -135,6 +135,32 @@ fn damage_in_the_middle_names_its_line() {
     assert!(error.contains("samples.jsonl:1: "), "{error}");
 }
 
+/// BC-49: without a date or a version there is nothing to publish.
+#[test]
+fn a_run_without_its_date_or_versions_is_refused() {
+    let (_results, store) = stored();
+    let refused = |file: &str, from: &str, to: &str, words: &str| {
+        let path = store.dir().join(file);
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains(from), "{text}");
+        fs::write(&path, text.replacen(from, to, 1)).unwrap();
+        let error = read(store.dir()).unwrap_err().to_string();
+        assert!(error.contains(words) && error.contains(file), "{error}");
+        fs::write(&path, text).unwrap();
+    };
+    let run = "\"started_at\": \"2026-01-02T03:04:05Z\"";
+    let missing = "missing field `started_at`";
+    refused("run.json", &format!("{run},"), "", missing);
+    refused("run.json", run, "\"started_at\": \"\"", "started_at is \"\"");
+    refused("run.json", run, "\"started_at\": \"May\"", "like 2026-01-02T");
+    refused("run.json", "\"arena\": \"0.1.0\"", "\"arena\": \" \"", "version");
+    let gun = "\"loadgen\": \"0.1.0\"";
+    refused("run.json", gun, "\"loadgen\": \"\"", "loadgen is empty");
+    let record = "\"2026-01-02T03:04:06Z\"";
+    refused("samples.jsonl", record, "\"\"", "samples.jsonl:1: started_at");
+    assert_eq!(read(store.dir()).unwrap().stored.records.len(), 2);
+}
+
 #[test]
 fn a_full_disk_is_said_and_loses_nothing() {
     let (_results, mut store) = stored();
