@@ -66,6 +66,35 @@ fn port_range(text: &str) -> Option<(u32, u32)> {
 mod tests {
     use super::*;
 
+    /// BC-44: more connections than ports is said with both numbers.
+    #[test]
+    fn more_connections_than_ports_to_one_address_are_refused() {
+        let addr = "192.0.2.1:80".parse().unwrap();
+        let spec = |target, connections| Spec {
+            schema: 1,
+            profile: "test".parse().unwrap(),
+            definition: String::new(),
+            target,
+            connections,
+            threads: 1,
+            cpus: None,
+            seed: 1,
+            connect_timeout_ns: 1,
+            warmup_ns: 0,
+            gap_ns: 0,
+            window_ns: 1,
+            timeout_ns: 1,
+            data_dir: Default::default(),
+        };
+        let why = route(&spec(addr, 65_536)).unwrap_err();
+        assert!(why.contains("65536 connections to 192.0.2.1:80"), "{why}");
+        assert!(why.contains("are free; widen /proc/sys/net"), "{why}");
+        assert!(route(&spec(addr, 1)).is_ok());
+        // Loopback has more than one address to come from.
+        let loopback = "127.0.0.1:80".parse().unwrap();
+        assert!(route(&spec(loopback, 65_536)).is_ok());
+    }
+
     #[test]
     fn the_port_range_is_read_as_the_kernel_prints_it() {
         assert_eq!(port_range("32768\t60999\n"), Some((32_768, 60_999)));
