@@ -6,7 +6,9 @@ mod rounds;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use made_up::{case, measured, sample};
 use profiles::board::Stored;
+use profiles::hist::Hist;
 use profiles::profile::League;
 use profiles::score::Options;
 use rounds::{hostile, normal};
@@ -108,6 +110,47 @@ fn a_missing_number_is_never_shown_as_zero() {
     }
     let heat = parts(&files["index.html"], "<table class=\"heat\"", "</table>");
     assert!(!heat[0].contains(">0<") && !heat[0].contains(">0.00<"));
+}
+
+/// BC-30: each column shows the statistic its head names, and n/a where there
+/// are too few answers for it; never a mean, never another one's number.
+#[test]
+fn each_latency_column_shows_what_its_head_says() {
+    let shown = |shares: &[(u64, u64)]| {
+        let at = case("swift-fox", "json", 512);
+        let mut sample = sample(shares.iter().map(|(_, n)| n).sum(), 512);
+        sample.latency = Hist::new();
+        for (ms, times) in shares {
+            sample.latency.record_n(ms * 1_000_000, *times);
+        }
+        // So its slots may have been empty now and then.
+        sample.reconnects = 1;
+        let mut stored = normal();
+        stored.records.retain(|record| record.case != at);
+        stored.records.push(measured(1, at, sample));
+        let files = files(&[stored]);
+        let row = parts(&files["p/json/index.html"], "swift-fox", "</tr>")[0];
+        let cells = parts(row, "<td>", "</td>")[2..7].join(" | ");
+        let mut lines = files["data/cells.csv"].lines();
+        let line = lines.find(|l| l.contains(",swift-fox,json,")).unwrap();
+        let fields: Vec<&str> = line.split(',').skip(13).take(5).collect();
+        (cells, fields.join(" "))
+    };
+    let (cells, _) = shown(&[(1, 98_500), (100, 1_500)]);
+    assert_eq!(cells, "1.00 ms | 1.00 ms | 100 ms | 100 ms | 100 ms");
+    let all = [(1, 60_000), (3, 38_500), (100, 1_300), (200, 190), (400, 10)];
+    let (cells, fields) = shown(&all);
+    assert_eq!(cells, "1.00 ms | 3.00 ms | 100 ms | 200 ms | 400 ms");
+    let ms: Vec<u64> = fields
+        .split(' ')
+        .map(|ns| (ns.parse::<f64>().unwrap() / 1e6).round() as u64)
+        .collect();
+    assert_eq!(ms, [1, 3, 100, 200, 400]);
+    let (cells, fields) = shown(&[(7, 99)]);
+    assert_eq!(cells, "7.00 ms | n/a | n/a | n/a | 7.00 ms");
+    assert_eq!(fields.split(' ').filter(|f| f.is_empty()).count(), 3);
+    let (cells, _) = shown(&[(7, 19)]);
+    assert_eq!(cells, "n/a | n/a | n/a | n/a | 7.00 ms");
 }
 
 #[test]
