@@ -7,12 +7,18 @@
 use std::{
     collections::BTreeMap,
     fs,
+    io::{self, Read},
     path::{Path, PathBuf},
 };
 
 use crate::entry::{Entry, MetaError};
 use crate::name::{EntryName, ProfileName};
 use crate::profile::{DefError, Profile};
+
+/// Far above any honest `meta.json` or definition.
+const LONGEST_FILE: u64 = 1 << 20;
+/// Faults listed of one file; the count of the others is said.
+const FAULTS_SHOWN: usize = 20;
 
 /// All profiles and entries under one root.
 #[derive(Clone, Debug)]
@@ -118,6 +124,22 @@ fn listing(dir: &Path) -> Result<Vec<PathBuf>, CatalogError> {
     Ok(paths)
 }
 
+/// The text of a file that is no pipe or device, where reading might never
+/// end, and not longer than any honest one.
+fn text_of(path: &Path) -> io::Result<String> {
+    let refuse = |why: String| Err(io::Error::other(why));
+    if !fs::metadata(path)?.is_file() {
+        return refuse("not a regular file".into());
+    }
+    let mut text = String::new();
+    let mut file = fs::File::open(path)?.take(LONGEST_FILE + 1);
+    file.read_to_string(&mut text)?;
+    if text.len() as u64 > LONGEST_FILE {
+        return refuse(format!("more than {LONGEST_FILE} bytes"));
+    }
+    Ok(text)
+}
+
 /// All definitions of one folder; the file stem is the name.
 fn load_profiles(dir: &Path) -> Result<Vec<Profile>, CatalogError> {
     let mut out = Vec::new();
@@ -130,8 +152,9 @@ fn load_profiles(dir: &Path) -> Result<Vec<Profile>, CatalogError> {
         let name: ProfileName = stem.parse().map_err(|why| {
             CatalogError::Name { path: shown.clone(), why: format!("{why}") }
         })?;
-        let source = fs::read_to_string(&path).map_err(|source| {
-            CatalogError::Read { path: shown.clone(), source }
+        let source = text_of(&path).map_err(|source| CatalogError::Read {
+            path: shown.clone(),
+            source,
         })?;
         out.push(Profile::parse(name, &shown, &source)?);
     }
@@ -156,7 +179,7 @@ fn load_entries(
         if !path.is_dir() || dir_name.starts_with(['_', '.']) {
             continue;
         }
-        let file = meta.display().to_string();
+        let file: String = meta.display().to_string().escape_debug().collect();
         let fault = |field: &str, found: String, allowed: &str| MetaError {
             file: file.clone(),
             field: field.into(),
@@ -170,7 +193,7 @@ fn load_entries(
                 continue;
             }
         };
-        let json = match fs::read_to_string(&meta) {
+        let json = match text_of(&meta) {
             Ok(json) => json,
             Err(why) => {
                 let todo = "every directory of frameworks/ needs one";
@@ -186,7 +209,15 @@ fn load_entries(
         }
         match Entry::parse(name, &file, &json, known) {
             Ok(entry) => entries.push(entry),
-            Err(errors) => bad.extend(errors),
+            Err(mut errors) => {
+                let more = errors.len().saturating_sub(FAULTS_SHOWN);
+                errors.truncate(FAULTS_SHOWN);
+                bad.extend(errors);
+                if more > 0 {
+                    let found = format!("{more} more faults");
+                    bad.push(fault("(whole file)", found, "mend these first"));
+                }
+            }
         }
     }
     entries.sort_by(|a: &Entry, b: &Entry| a.name.cmp(&b.name));

@@ -17,17 +17,25 @@ pub enum NameError {
     #[error("name `{0}...` is longer than {LONGEST} characters; shorten it")]
     Long(String),
     /// A character outside `a-z A-Z 0-9 - _ .`, or a bad first character.
+    // Escaped: it may be a stranger's, and made to act on a terminal.
     #[error(
-        "name `{0}` holds `{1}`; use letters, digits, `-`, `_` and `.`, \
-         beginning with a letter or digit"
+        "name `{}` holds `{}`; use letters, digits, `-`, `_` and `.`, \
+         beginning with a letter or digit",
+        shown(.0),
+        .1.escape_debug()
     )]
     Character(String, char),
+}
+
+fn shown(text: &str) -> String {
+    text.chars().take(LONGEST).flat_map(char::escape_debug).collect()
 }
 
 fn check(text: &str) -> Result<(), NameError> {
     let first = text.chars().next().ok_or(NameError::Empty)?;
     if text.chars().count() > LONGEST {
-        return Err(NameError::Long(text.chars().take(24).collect()));
+        let begin: String = text.chars().take(24).collect();
+        return Err(NameError::Long(shown(&begin)));
     }
     let bad = |c: &char| !(c.is_ascii_alphanumeric() || "-_.".contains(*c));
     match text.chars().find(bad) {
@@ -109,5 +117,13 @@ mod tests {
             assert!(bad.parse::<EntryName>().is_err(), "{bad}");
         }
         assert!("x".repeat(65).parse::<ProfileName>().is_err());
+    }
+
+    #[test]
+    fn a_refused_name_does_nothing_to_a_terminal() {
+        for evil in ["a\x1b[31mb", "a\nb", &"\x07".repeat(70)] {
+            let error = evil.parse::<EntryName>().unwrap_err().to_string();
+            assert!(!error.contains(char::is_control), "{error:?}");
+        }
     }
 }

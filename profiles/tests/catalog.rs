@@ -52,6 +52,41 @@ fn each_fault_is_named_and_the_good_entry_still_loads() {
 }
 
 #[test]
+fn a_file_that_cannot_be_read_to_its_end_is_put_aside() {
+    let dir = tree(&[("good", GOOD), ("endless", GOOD), ("huge", GOOD)]);
+    let meta = |name: &str| dir.path().join("frameworks").join(name);
+    let endless = meta("endless").join("meta.json");
+    fs::remove_file(&endless).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", &endless).unwrap();
+    let huge = format!("{GOOD}{}", " ".repeat(2 << 20));
+    fs::write(meta("huge").join("meta.json"), huge).unwrap();
+    let catalog = Catalog::load(dir.path()).unwrap();
+    assert_eq!(catalog.entries.len(), 1);
+    let all: Vec<_> = catalog.bad.iter().map(|e| e.to_string()).collect();
+    assert!(all[0].contains("not a regular file"), "{all:#?}");
+    assert!(all[1].contains("more than 1048576 bytes"), "{all:#?}");
+}
+
+#[test]
+fn of_a_thousand_faults_the_first_are_shown_and_the_rest_counted() {
+    let tests = vec!["nope"; 1000].join("\",\"");
+    let meta = format!(r#"{{"type": "tuned", "tests": ["{tests}"]}}"#);
+    let dir = tree(&[("bad", &meta), ("good", GOOD)]);
+    let catalog = Catalog::load(dir.path()).unwrap();
+    assert_eq!(catalog.bad.len(), 21);
+    let last = catalog.bad[20].to_string();
+    assert!(last.contains("980 more faults"), "{last}");
+}
+
+#[test]
+fn a_hostile_folder_name_does_nothing_to_a_terminal() {
+    let dir = tree(&[("a\x1b[31m\nb", GOOD), ("good", GOOD)]);
+    let catalog = Catalog::load(dir.path()).unwrap();
+    let error = catalog.bad[0].to_string();
+    assert!(!error.contains(char::is_control), "{error:?}");
+}
+
+#[test]
 fn unknown_names_list_the_known_ones() {
     let dir = tree(&[("good", GOOD)]);
     let catalog = Catalog::load(dir.path()).unwrap();
