@@ -55,6 +55,10 @@ pub enum MixError {
         /// What the record names.
         what: String,
     },
+    /// One run was given twice, which would make its intervals narrower
+    /// without one more shot.
+    #[error("run {0} is given twice; name it once")]
+    Twice(String),
     /// The board's own input check.
     #[error(transparent)]
     Input(#[from] InputError),
@@ -76,21 +80,25 @@ impl Results {
     pub fn of(stored: &[Stored]) -> Result<Self, MixError> {
         let mut results = Self::default();
         let mut shots: BTreeMap<Case, Vec<(u32, &Record)>> = BTreeMap::new();
-        let mut earlier_rounds = 0;
+        let mut earlier_rounds = 0_u32;
+        let mut seen = BTreeSet::new();
         for one in stored {
             comparable(&stored[0].run, &one.run)?;
             results.add_lists(&stored[0].run, &one.run)?;
+            if !seen.insert(one.run.run.as_str()) {
+                return Err(MixError::Twice(one.run.run.clone()));
+            }
             let mut last = one.run.settings.rounds;
             for record in &one.records {
                 results.owns(&one.run, record)?;
                 last = last.max(record.round);
-                let round = earlier_rounds + record.round;
+                let round = earlier_rounds.saturating_add(record.round);
                 shots
                     .entry(record.case.clone())
                     .or_default()
                     .push((round, record));
             }
-            earlier_rounds += last;
+            earlier_rounds = earlier_rounds.saturating_add(last);
         }
         results.cases = shots
             .into_iter()

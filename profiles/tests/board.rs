@@ -183,6 +183,25 @@ fn runs_of_one_rig_join_and_their_rounds_stay_apart() {
     assert_eq!(rounds, [1, 2, 3, 4, 5, 6]);
 }
 
+#[test]
+fn one_run_given_twice_is_refused_and_not_counted_as_more_rounds() {
+    let error = Results::of(&[small(), small()]).unwrap_err();
+    assert_eq!(error, MixError::Twice("made-up".into()));
+}
+
+#[test]
+fn a_round_number_of_any_size_is_taken_without_a_panic() {
+    let mut stored = small();
+    stored.records[0].round = u32::MAX;
+    let mut second = small();
+    second.run.run = "second".into();
+    second.records.clear();
+    let mut third = small();
+    third.run.run = "third".into();
+    third.records.iter_mut().for_each(|r| r.run = "third".into());
+    Results::of(&[stored, second, third]).unwrap();
+}
+
 #[track_caller]
 fn refused(change: impl FnOnce(&mut Stored), what: &str) {
     let mut second = small();
