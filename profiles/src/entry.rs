@@ -247,6 +247,22 @@ impl Reader<'_> {
         }
     }
 
+    /// Words of a command: kept as they are, since a line end in a script
+    /// means something.
+    fn command(&mut self, field: &str, value: &Value) -> Vec<String> {
+        let words = self.texts(field, value);
+        let list = value.as_array().map_or(&[][..], Vec::as_slice);
+        let whole: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
+        if whole.iter().any(|word| word.contains('\0')) {
+            self.refuse(field, value, "no command can hold a NUL character");
+        }
+        if whole.len() == words.len() {
+            whole.into_iter().map(String::from).collect()
+        } else {
+            words
+        }
+    }
+
     fn flag(&mut self, field: &str, value: &Value) -> bool {
         match value {
             Value::Null => true,
@@ -310,10 +326,10 @@ impl Reader<'_> {
         }
         let null = Value::Null;
         let mut list = |key: &str| {
-            self.texts(&format!("local.{key}"), map.get(key).unwrap_or(&null))
+            self.command(&format!("local.{key}"), map.get(key).unwrap_or(&null))
         };
         let (build, run) = (list("build"), list("run"));
-        if run.is_empty() {
+        if run.first().is_none_or(String::is_empty) {
             self.missing("local.run", LOCAL);
         }
         Some(LocalRun { build, run })
@@ -353,6 +369,16 @@ mod tests {
     }
 
     #[test]
+    fn a_script_in_a_command_keeps_its_lines() {
+        let entry = parse(
+            r#"{"type":"tuned","tests":["json"],
+            "local":{"run":["sh","-c","cd x\nexec ./y"]}}"#,
+        );
+        let local = entry.unwrap().local.unwrap();
+        assert_eq!(local.run[2], "cd x\nexec ./y");
+    }
+
+    #[test]
     fn every_fault_names_file_field_value_and_allowed_values() {
         refuses(
             r#"{"type":"realistic","tests":["json"]}"#,
@@ -365,6 +391,12 @@ mod tests {
         );
         refuses(r#"{"type":"tuned","tests":["json","json"]}"#, "stands twice");
         refuses(r#"{"type":"tuned"}"#, "tests: found nothing");
+        for run in [r#"[]"#, r#"[""]"#, r#"["sh","\u0000"]"#] {
+            let local = format!(r#""local":{{"run":{run}}}"#);
+            let json =
+                format!(r#"{{"type":"tuned","tests":["json"],{local}}}"#);
+            refuses(&json, "local.run: found");
+        }
         refuses("{\n\"type\": }", "x/meta.json:2:9: (whole file)");
         refuses(r#"{"type":"tuned","tests":[1]}"#, "list of texts");
         refuses(
