@@ -123,17 +123,20 @@ pub fn unbuilt(
 /// What a terminal shows of one entry: every probe that is not a plain pass.
 pub fn text(verdicts: &Verdicts) -> String {
     let mut out = String::new();
+    let rules = validate::rules();
     for f in &verdicts.probes {
         if f.verdict == Verdict::Pass {
             continue;
         }
+        let rule = rules.iter().find(|rule| rule.id == f.id);
         let word = serde_json::to_value(f.verdict).unwrap_or_default();
         let word = word.as_str().unwrap_or_default().to_uppercase();
         out.push_str(&format!("{word} {} ({})\n", f.id, f.profile));
         for (label, value) in [
-            ("asked", &f.asked),
+            ("asked", f.asked.as_str()),
             ("expected", &f.expected),
             ("got", &f.got),
+            ("rule", rule.map_or("", |rule| rule.source)),
             ("hint", &f.hint),
         ] {
             for (i, line) in value.lines().enumerate() {
@@ -157,4 +160,35 @@ pub fn text(verdicts: &Verdicts) -> String {
 fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(12)..].join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// BC-09: who disputes a verdict is told which section it rests on.
+    #[test]
+    fn a_verdict_names_the_source_of_its_rule() {
+        let shown = |id: &str| {
+            let finding = Finding {
+                id: id.into(),
+                rule_version: 1,
+                profile: "baseline".parse().unwrap(),
+                verdict: Verdict::DidNotClose,
+                asked: "GET / HTTP/1.1".into(),
+                expected: "a close".into(),
+                got: "none".into(),
+                hint: "close it".into(),
+            };
+            let entry = "axum".parse().unwrap();
+            text(&Verdicts::new(entry, String::new(), 1, vec![finding]))
+        };
+        let close = shown("conn.close");
+        assert!(close.starts_with("DID-NOT-CLOSE conn.close (baseline)\n"));
+        assert!(
+            close.contains("  rule      RFC 9112 section 9.6\n"),
+            "{close}"
+        );
+        assert!(!shown("entry.start").contains("rule"));
+    }
 }
