@@ -2,12 +2,13 @@
 //! else with the commands its `meta.json` names.
 
 use std::{
+    collections::VecDeque,
     fs::{self, File},
     io::{self, Read},
     os::unix::{fs::PermissionsExt, process::CommandExt},
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    sync::mpsc::{self, RecvTimeoutError, Sender},
+    sync::mpsc::{self, RecvTimeoutError, SyncSender},
     thread,
     time::{Duration, Instant},
 };
@@ -16,8 +17,8 @@ use profiles::entry::{Entry, LocalRun};
 use rustix::process::{Pid, Signal, kill_process_group};
 use sha2::{Digest, Sha256};
 
-use super::{Artifact, HostError, clean};
-use crate::interrupt::Interrupt;
+use super::{Artifact, HostError, child::before_exec, clean};
+use crate::{interrupt::Interrupt, watch::Group};
 
 /// A cold build of many crates on two CPUs takes about six minutes.
 const PATIENCE: Duration = Duration::from_secs(45 * 60);
@@ -25,6 +26,11 @@ const PATIENCE: Duration = Duration::from_secs(45 * 60);
 const SHOWN_LINES: usize = 40;
 /// A longer line is cut: the rest is a stranger's noise.
 const LONGEST_LINE: usize = 64 << 10;
+/// Of its stdout, the end that is kept. What cargo says of a crate of 500
+/// dependencies is a tenth of it.
+const KEPT_STDOUT: usize = 16 << 20;
+/// Lines read ahead: a build that floods waits and takes no memory of ours.
+const READ_AHEAD: usize = 256;
 /// Never part of what runs.
 const NOT_PART: [&str; 3] = [".git", "target", "__pycache__"];
 
@@ -223,45 +229,69 @@ enum Line {
     Err(String),
 }
 
-/// Runs a build to its end and gives the lines of its stdout. Lines of its
-/// stderr are progress; the last of them explain a failure.
+/// Runs a build to its end and gives the last lines of its stdout. Lines of
+/// its stderr are progress; the last of them explain a failure. Nothing it
+/// started outlives it.
 fn run(
     mut command: Command,
     interrupt: &Interrupt,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Vec<String>, HostError> {
     let program = command.get_program().to_string_lossy().into_owned();
-    let mut child = command
+    let around = Group::create();
+    let entrances = match &around {
+        Some(group) => group
+            .entrances()
+            .map_err(|e| HostError::Ours(format!("cgroup: {e}")))?,
+        None => Vec::new(),
+    };
+    command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .process_group(0)
-        .spawn()
-        .map_err(|e| {
-            let why = format!("{program}: {e}; install it, then try again");
-            HostError::Ours(why)
-        })?;
-    let (send, lines) = mpsc::channel();
+        .process_group(0);
+    before_exec(&mut command, None, entrances);
+    let mut child = command.spawn().map_err(|e| {
+        let why = format!("{program}: {e}; install it, then try again");
+        HostError::Ours(why)
+    })?;
+    let group = Pid::from_child(&child);
+    let end_all = || {
+        let _ = kill_process_group(group, Signal::KILL);
+        if let Some(around) = &around {
+            around.kill();
+        }
+    };
+    let (send, lines) = mpsc::sync_channel(READ_AHEAD);
     if let Some(out) = child.stdout.take() {
         read_lines(out, send.clone(), Line::Out);
     }
     if let Some(err) = child.stderr.take() {
         read_lines(err, send, Line::Err);
     }
-    let group = Pid::from_child(&child);
     let started = Instant::now();
-    let (mut out, mut tail) = (Vec::new(), Vec::new());
+    let (mut out, mut held) = (VecDeque::new(), 0);
+    let mut tail = Vec::new();
     let mut ended = None;
     let status = loop {
-        match lines.recv_timeout(Duration::from_millis(50)) {
-            Ok(Line::Out(line)) => out.push(line),
+        let line = lines.recv_timeout(Duration::from_millis(50));
+        match line {
+            Ok(Line::Out(line)) => {
+                held += line.len() + size_of::<String>();
+                out.push_back(line);
+                while held > KEPT_STDOUT
+                    && let Some(gone) = out.pop_front()
+                {
+                    held -= gone.len() + size_of::<String>();
+                }
+            }
             Ok(Line::Err(line)) => {
                 progress(line.trim());
                 tail.push(line);
                 let over = tail.len().saturating_sub(SHOWN_LINES);
                 tail.drain(..over);
             }
-            // Something it left running may hold its output open for ever.
+            // Something that escaped may hold its output open for ever.
             Err(RecvTimeoutError::Timeout) if ended.is_none() => {}
             Err(_) => match ended {
                 Some(status) => break status,
@@ -272,12 +302,17 @@ fn run(
                 }
             },
         }
-        if let Ok(Some(status)) = child.try_wait() {
+        if ended.is_none()
+            && let Ok(Some(status)) = child.try_wait()
+        {
             ended = Some(status);
+            // What it left running would disturb the measuring, and might
+            // write for ever.
+            end_all();
         }
         let late = started.elapsed() > PATIENCE;
-        if ended.is_none() && (late || interrupt.raised()) {
-            let _ = kill_process_group(group, Signal::KILL);
+        if late || interrupt.raised() {
+            end_all();
             let _ = child.wait();
             return Err(if late {
                 let limit = PATIENCE.as_secs() / 60;
@@ -288,7 +323,7 @@ fn run(
         }
     };
     if status.success() {
-        Ok(out)
+        Ok(out.into())
     } else {
         Err(failed(&format!("does not build: {program} {status}"), &tail))
     }
@@ -300,7 +335,7 @@ fn failed(why: &str, tail: &[String]) -> HostError {
 
 fn read_lines(
     mut from: impl Read + Send + 'static,
-    to: Sender<Line>,
+    to: SyncSender<Line>,
     kind: fn(String) -> Line,
 ) {
     thread::spawn(move || {

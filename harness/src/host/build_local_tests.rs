@@ -35,15 +35,43 @@ fn a_failed_build_shows_the_end_of_its_output() {
     assert_eq!(log_tail, "broken");
 }
 
+/// A process that stays makes the test hang.
+fn wait_for_the_end_of(dir: &Path) {
+    let pid = fs::read_to_string(dir.join("pid")).unwrap();
+    let pid = pid.trim().parse().unwrap();
+    while crate::watch::proc::Stat::of(pid).is_some() {
+        thread::yield_now();
+    }
+}
+
 #[test]
-fn a_build_that_leaves_a_process_behind_ends_all_the_same() {
+fn what_a_build_leaves_running_ends_with_it() {
     let dir = tempfile::tempdir().unwrap();
     let meta = r#","local":{"build":["sh","-c","sleep 1000 & echo $! >pid"],
         "run":["true"]}"#;
     try_build(meta, dir.path()).unwrap();
-    let pid = fs::read_to_string(dir.path().join("pid")).unwrap();
-    let pid = Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
-    rustix::process::kill_process(pid, Signal::KILL).unwrap();
+    wait_for_the_end_of(dir.path());
+}
+
+#[test]
+fn a_build_that_leaves_a_chatterbox_behind_ends_all_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    let meta = r#","local":{"build":["sh","-c","yes & echo $! >pid"],
+        "run":["true"]}"#;
+    try_build(meta, dir.path()).unwrap();
+    wait_for_the_end_of(dir.path());
+}
+
+#[test]
+fn of_a_flood_only_the_end_is_kept() {
+    let mut command = Command::new("sh");
+    let flood = "head -c 40000000 /dev/zero | tr '\\0' x | fold -w 40000; \
+                 echo; echo last";
+    command.args(["-c", flood]);
+    let kept = run(command, &Interrupt::default(), &mut |_| {}).unwrap();
+    assert_eq!(kept.last().unwrap(), "last");
+    let bytes: usize = kept.iter().map(String::len).sum();
+    assert!((KEPT_STDOUT / 2..=KEPT_STDOUT).contains(&bytes), "{bytes}");
 }
 
 #[test]
@@ -56,12 +84,7 @@ fn an_interrupt_ends_a_build_with_all_it_started() {
         .current_dir(dir.path());
     let error = run(command, &interrupt, &mut |_| interrupt.raise());
     assert!(error.unwrap_err().to_string().contains("interrupted"));
-    let pid = fs::read_to_string(dir.path().join("pid")).unwrap();
-    let pid = pid.trim().parse().unwrap();
-    // The kill is on its way. A sleeper that stays makes this test hang.
-    while crate::watch::proc::Stat::of(pid).is_some() {
-        thread::yield_now();
-    }
+    wait_for_the_end_of(dir.path());
 }
 
 #[test]
