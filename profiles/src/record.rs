@@ -168,7 +168,7 @@ pub struct Run {
     pub started_at: String,
     /// When it ended; `None` when it was cut off.
     pub ended_at: Option<String>,
-    /// Version and revision of the arena.
+    /// Version of the arena.
     pub arena: String,
     /// Version and revision of the gun.
     pub loadgen: String,
