@@ -65,6 +65,33 @@ fn entries_are_workspaces_of_their_own_and_import_nothing_of_ours() {
     assert!(seen >= 3, "only {seen} entries");
 }
 
+/// The version on the board is the one that was built, not one typed once.
+#[test]
+fn the_version_of_an_entry_is_that_of_a_crate_it_locks() {
+    let mut seen = 0;
+    for dir in fs::read_dir(root().join("frameworks")).unwrap() {
+        let dir = dir.unwrap().path();
+        let read = |name: &str| fs::read_to_string(dir.join(name)).ok();
+        let (Some(cargo), Some(lock)) =
+            (read("Cargo.toml"), read("Cargo.lock"))
+        else {
+            continue;
+        };
+        let cargo: toml::Table = cargo.parse().unwrap();
+        let meta = read("meta.json").unwrap();
+        let meta: serde_json::Value = serde_json::from_str(&meta).unwrap();
+        let version = meta["version"].as_str().unwrap_or("none");
+        let used = cargo["dependencies"].as_table().unwrap();
+        let locked = used.keys().any(|name| {
+            let line = format!("name = \"{name}\"\nversion = \"{version}\"\n");
+            lock.contains(&line)
+        });
+        assert!(locked, "{}: version {version}", dir.display());
+        seen += 1;
+    }
+    assert!(seen >= 3);
+}
+
 #[test]
 fn the_readme_and_every_document_it_names_exist_and_are_short() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
