@@ -43,6 +43,10 @@ pub fn read(dir: &Path) -> Result<Read, StoreError> {
     let mut records = Vec::new();
     let path = dir.join("samples.jsonl");
     let fail = |source| StoreError::Read { path: path.clone(), source };
+    // A pipe without a writer could be waited for without end.
+    if fs::metadata(&path).is_ok_and(|meta| !meta.is_file()) {
+        return Err(fail(io::Error::other("not a regular file")));
+    }
     let file = match fs::File::open(&path) {
         Ok(file) => file,
         Err(e) if e.kind() == io::ErrorKind::NotFound => {

@@ -162,6 +162,16 @@ fn a_run_without_its_date_or_versions_is_refused() {
 }
 
 #[test]
+fn records_that_are_no_file_are_refused_and_not_waited_for() {
+    let (_results, store) = stored();
+    let path = store.dir().join("samples.jsonl");
+    fs::remove_file(&path).unwrap();
+    symlink("/dev/zero", &path).unwrap();
+    let error = read(store.dir()).unwrap_err().to_string();
+    assert!(error.contains("not a regular file"), "{error}");
+}
+
+#[test]
 fn a_full_disk_is_said_and_loses_nothing() {
     let (_results, mut store) = stored();
     let kept = fs::read(store.dir().join("samples.jsonl")).unwrap();
