@@ -6,6 +6,7 @@ use std::{
 };
 
 use anyhow::Context as _;
+use harness::host::local::cache_dir;
 use profiles::catalog::Catalog;
 
 use crate::exit::{Class, fail};
@@ -30,15 +31,9 @@ impl Place {
         let root = root.canonicalize().with_context(|| {
             format!("{}: name a checkout with --root", root.display())
         })?;
-        let cache = env::var_os("ARENA_CACHE")
-            .map(PathBuf::from)
-            .or_else(|| {
-                let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-                let home = || Some(PathBuf::from(env::var_os("HOME")?));
-                let cache = cache.or_else(|| Some(home()?.join(".cache")));
-                Some(cache?.join("arena"))
-            })
-            .unwrap_or_else(|| env::temp_dir().join("arena"));
+        // Entries are started in folders of their own, so it must be absolute.
+        let cache = std::path::absolute(cache_dir())
+            .context("the cache folder; set ARENA_CACHE")?;
         Ok(Place { root, cache })
     }
 
