@@ -43,7 +43,41 @@ pub fn class_of(error: &anyhow::Error) -> Class {
     Class::Ours
 }
 
-/// Prints an error with its whole chain.
+/// Prints an error with its causes, each once: a cause often stands in the
+/// message already.
 pub fn report(error: &anyhow::Error) {
-    eprintln!("arena: error: {error:#}");
+    eprintln!("arena: error: {}", in_words(error));
+}
+
+fn in_words(error: &anyhow::Error) -> String {
+    let mut words = String::new();
+    for cause in error.chain() {
+        let cause = cause.to_string();
+        if words.is_empty() {
+            words = cause;
+        } else if !words.contains(&cause) {
+            words.push_str(": ");
+            words.push_str(&cause);
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_that_stands_in_the_message_is_not_said_twice() {
+        let source = || std::io::Error::other("no space");
+        let path = || "x".to_string();
+        let store = CatalogError::Read { path: path(), source: source() };
+        let said = in_words(&anyhow::Error::from(store).context("a run"));
+        assert_eq!(
+            said,
+            "a run: x: no space; run inside a checkout of the arena"
+        );
+        let said = in_words(&anyhow::Error::from(source()).context("a run"));
+        assert_eq!(said, "a run: no space");
+    }
 }
