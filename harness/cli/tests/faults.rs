@@ -125,6 +125,23 @@ fn a_server_that_dies_in_the_shot_voids_it_with_its_exit_code() {
     assert!(outcome.contains("exited with code 9"), "{outcome}");
 }
 
+/// BC-22: what no judge can see before, and the gun sees in each answer.
+#[test]
+fn an_entry_that_turns_wrong_under_load_gets_no_number() {
+    let _ports = contract_ports();
+    let checkout = Checkout::new();
+    with_peer(&checkout, "turncoat", "turncoat", &["pipelined"]);
+    // Long enough for any machine to ask for more than the judge does.
+    let mut command = bench(&checkout);
+    let ranking = stdout(command.args(["--window", "3s"]), 4);
+    let row = ranking.lines().find(|l| l.contains("turncoat")).unwrap();
+    assert!(row.starts_with('-') && row.contains("failed"), "{ranking}");
+    let sample = &checkout.samples()[0]["outcome"];
+    assert!(sample["sample"]["right"].as_u64().unwrap() > 0, "{sample}");
+    let void = sample["void"].to_string();
+    assert!(void.contains("answers were wrong (body "), "{void}");
+}
+
 #[test]
 fn a_strangers_hold_on_the_port_names_the_holder_and_blames_nobody() {
     let _ports = contract_ports();
