@@ -1,5 +1,5 @@
-//! Stamps the revision into the binary, so that each sample names the code
-//! that measured it.
+//! Stamps the revision into the binaries, so that each run and each sample
+//! names the code that made it. `harness/cli` is built with this file too.
 
 use std::process::Command;
 
@@ -13,9 +13,8 @@ fn main() {
         .ok()
         .or_else(|| git(&["describe", "--always", "--dirty", "--abbrev=12"]))
         .unwrap_or_else(|| "unknown".into());
-    println!("cargo::rustc-env=LOADGEN_REVISION={revision}");
+    println!("cargo::rustc-env=BUILD_REVISION={revision}");
     println!("cargo::rerun-if-env-changed=ARENA_REVISION");
-    println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=src");
     // Every commit and checkout appends here.
     if let Some(log) = git(&["rev-parse", "--git-path", "logs/HEAD"]) {

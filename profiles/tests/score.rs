@@ -98,6 +98,15 @@ fn a_score_is_refused_for_nothing_zero_or_too_many() {
     }
 }
 
+#[test]
+fn an_interval_never_promises_a_score_above_the_scale() {
+    let made = input(&["a"], vec![entry("x", &[("a", rates(&[1.0, 9.0]))])]);
+    let score = row(&board(&made), "x").score.expect("a score");
+    let interval = score.interval.expect("two rounds give an interval");
+    assert_eq!((score.centre, interval.hi), (100.0, 100.0));
+    assert!(interval.lo < 100.0, "{interval:?}");
+}
+
 /// BC-45: three entries over four profiles.
 #[test]
 fn failed_and_not_subscribed_differ_and_neither_is_zero_or_infinite() {

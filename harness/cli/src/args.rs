@@ -7,7 +7,8 @@ use profiles::units::Span;
 
 /// A multi-profile benchmark arena for HTTP servers and web frameworks.
 #[derive(Debug, Parser)]
-#[command(name = "arena", version, max_term_width = 90)]
+#[command(name = "arena", version = crate::cmd::bench::VERSION)]
+#[command(max_term_width = 90)]
 #[command(after_help = "Exit codes: 0 done, 1 our fault, 2 usage or a bad \
 file, 3 an entry failed validation, 4 finished but some cases failed or are \
 disqualified, 5 the rig is unfit.")]

@@ -13,7 +13,7 @@ use crate::plan::Plan;
 
 /// The version and revision, as in every sample.
 pub const VERSION: &str =
-    concat!(env!("CARGO_PKG_VERSION"), " ", env!("LOADGEN_REVISION"));
+    concat!(env!("CARGO_PKG_VERSION"), " ", env!("BUILD_REVISION"));
 
 /// Why no window was opened, before the spec's own numbers are added.
 #[derive(Clone, Debug)]

@@ -106,7 +106,8 @@ impl Board {
         let s = standing.shares(None);
         let of = standing.of;
         let score = coverage_weighted(&s, of)
-            .map(|centre| Estimate::new(centre, &standing.score_rounds()));
+            .map(|centre| Estimate::new(centre, &standing.score_rounds()))
+            .map(Estimate::within_the_scale);
         let profiles = outcomes
             .iter()
             .map(|(name, outcome)| {

@@ -104,6 +104,14 @@ impl Estimate {
             .map(|r| Range { lo: r.lo.min(centre), hi: r.hi.max(centre) });
         Self { centre, interval, rounds: values.len() as u32 }
     }
+
+    /// No score is above 100, so no interval needs to say that it might be.
+    pub(super) fn within_the_scale(mut self) -> Self {
+        if let Some(interval) = &mut self.interval {
+            interval.hi = interval.hi.min(100.0_f64.max(self.centre));
+        }
+        self
+    }
 }
 
 /// Best score first, then by name; those without a score last.

@@ -23,6 +23,10 @@ use crate::print;
 use crate::progress::Progress;
 use crate::session::Session;
 
+/// What a run says made it.
+pub const VERSION: &str =
+    concat!(env!("CARGO_PKG_VERSION"), " ", env!("BUILD_REVISION"));
+
 /// Runs the whole plan and ends with the ranking.
 pub fn run(place: &Place, args: &Bench, quiet: bool) -> anyhow::Result<Class> {
     let (catalog, whole) = place.catalog()?;
@@ -87,7 +91,7 @@ pub fn fire(
         results: &place.results(),
         data_dir: &session.data_dir,
         data_digest: data_digest()?,
-        arena: env!("CARGO_PKG_VERSION").into(),
+        arena: VERSION.into(),
         interrupt: &session.interrupt,
     };
     let log = place.cache.join("validate.log");

@@ -1,6 +1,6 @@
 //! One file a command; each has `run`.
 
-mod bench;
+pub mod bench;
 mod clean;
 mod compare;
 pub mod data;
