@@ -59,6 +59,17 @@ pub enum MixError {
     /// without one more shot.
     #[error("run {0} is given twice; name it once")]
     Twice(String),
+    /// A case has more than one record in one round.
+    #[error(
+        "run {run} has two records of {what}; the folder was put together by \
+         hand or damaged"
+    )]
+    Repeated {
+        /// The run's id.
+        run: String,
+        /// The case and the round.
+        what: String,
+    },
     /// The board's own input check.
     #[error(transparent)]
     Input(#[from] InputError),
@@ -89,10 +100,19 @@ impl Results {
                 return Err(MixError::Twice(one.run.run.clone()));
             }
             let mut last = one.run.settings.rounds;
+            let mut own = BTreeSet::new();
             for record in &one.records {
                 results.owns(&one.run, record)?;
                 last = last.max(record.round);
                 let round = earlier_rounds.saturating_add(record.round);
+                if !own.insert((&record.case, record.round)) {
+                    let Case { entry, profile, level } = &record.case;
+                    let place = format!("round {}", record.round);
+                    return Err(MixError::Repeated {
+                        run: one.run.run.clone(),
+                        what: format!("{entry}/{profile}/{level} in {place}"),
+                    });
+                }
                 shots
                     .entry(record.case.clone())
                     .or_default()

@@ -246,3 +246,13 @@ fn no_run_is_an_empty_board() {
     assert!(results.leagues().is_empty());
     assert!(ranked(&[]).rows.is_empty());
 }
+
+#[test]
+fn two_records_of_one_case_in_one_round_are_refused() {
+    let stored = with("beta", "baseline", vec![beta(1), beta(2), beta(2)]);
+    let why = Results::of(&[stored]).unwrap_err().to_string();
+    assert!(
+        why.contains("two records of beta/baseline/512 in round 2"),
+        "{why}"
+    );
+}

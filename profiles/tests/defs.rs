@@ -119,6 +119,11 @@ fn bad_values_say_what_to_write_instead() {
     refuses("[512, 4096]", "[512, 512]", &["levels must rise"]);
     refuses("[512, 4096]", "[]", &["levels is empty"]);
     refuses("in_flight = 1", "in_flight = 0", &["at least 1"]);
+    refuses("in_flight = 1", "in_flight = 4000000000", &["at most 4096"]);
+    refuses("port = 8080", "port = 0", &["port 0 is none"]);
+    refuses("[\"/baseline11\"]", "[\"baseline11\"]", &["is not a path"]);
+    refuses("path = \"/", "path = \"", &["is not a path"]);
+    refuses("\"post-length\"", "\"a b\"", &["class \"a b\": name"]);
     refuses("1-9999", "9-1", &["did you mean `1-9`?"]);
     refuses("title = ", "title == ", &["b.toml:1"]);
 }

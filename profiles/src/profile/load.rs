@@ -9,6 +9,9 @@ use super::wire::{Ask, WireClass, WireProfile};
 use super::{Class, Kind, Lane, Load, Profile, Server};
 use crate::name::ProfileName;
 
+/// More in flight on one connection is a slip of the finger.
+const MOST_IN_FLIGHT: u32 = 4096;
+
 /// Why a definition file was refused: the file, the line, a caret under the
 /// place, and what to write instead.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -92,6 +95,13 @@ fn build(
     nonempty(&load.levels, "levels", "[512, 4096]")?;
     distinct(&load.levels)?;
     positive(&load.in_flight, "in_flight")?;
+    at_most(&load.in_flight, MOST_IN_FLIGHT, "in_flight")?;
+    if *wire.port.get_ref() == 0 {
+        return Err((wire.port.span(), "port 0 is none; write 8080".into()));
+    }
+    for path in wire.endpoints.get_ref() {
+        rooted(path).map_err(|why| (wire.endpoints.span(), why))?;
+    }
     positive(&load.share_total, "share_total")?;
     if let Some(n) = &load.requests_per_connection {
         positive(n, "requests_per_connection")?;
@@ -176,6 +186,12 @@ fn classes(wire: &WireProfile) -> Result<Vec<Class>, Refusal> {
                     c.name
                 ),
             ));
+        }
+        c.name.parse::<ProfileName>().map_err(|why| {
+            (class.span(), format!("class {:?}: {why}", c.name))
+        })?;
+        if let Some(path) = &c.path {
+            rooted(path).map_err(|why| (class.span(), why))?;
         }
         let kind = kind(c).map_err(|why| {
             (class.span(), format!("class `{}`: {why}", c.name))
@@ -379,6 +395,22 @@ fn distinct(levels: &Spanned<Vec<u32>>) -> Result<(), Refusal> {
         ));
     }
     Ok(())
+}
+
+fn at_most(value: &Spanned<u32>, most: u32, key: &str) -> Result<(), Refusal> {
+    if *value.get_ref() > most {
+        return Err((value.span(), format!("{key} must be at most {most}")));
+    }
+    Ok(())
+}
+
+/// A path or endpoint as it goes into a request line.
+fn rooted(path: &str) -> Result<(), String> {
+    let plain = path.bytes().all(|b| b.is_ascii_graphic());
+    if path.starts_with('/') && plain {
+        return Ok(());
+    }
+    Err(format!("{path:?} is not a path; write one like `/baseline11`"))
 }
 
 fn positive(value: &Spanned<u32>, key: &str) -> Result<(), Refusal> {
