@@ -52,6 +52,26 @@ pub enum Wrong {
     /// The right status and headers, but another body.
     #[error("body: {0}")]
     Body(String),
+    /// A gRPC call that ended with another status than OK.
+    #[error("grpc-status: expected 0, found {0}")]
+    GrpcStatus(String),
+    /// A gRPC answer of trailers alone, where messages were due.
+    #[error("trailers only: expected messages, found grpc-status {0}")]
+    GrpcTrailersOnly(String),
+    /// A gRPC answer whose stream ended without trailers.
+    #[error("no trailers: expected grpc-status 0, found none")]
+    GrpcNoTrailers,
+    /// Too few gRPC messages, or too many.
+    #[error("messages: expected {expected}, found {found}")]
+    GrpcMessages {
+        /// How many are right.
+        expected: u64,
+        /// How many came.
+        found: u64,
+    },
+    /// A gRPC message that is not the right one.
+    #[error("message: {0}")]
+    GrpcMessage(String),
 }
 
 impl Wrong {
@@ -62,6 +82,11 @@ impl Wrong {
             Wrong::ContentType { .. } => "content-type",
             Wrong::Encoding(_) => "encoding",
             Wrong::Body(_) => "body",
+            Wrong::GrpcStatus(_) => "grpc-status",
+            Wrong::GrpcTrailersOnly(_) => "grpc-trailers-only",
+            Wrong::GrpcNoTrailers => "grpc-no-trailers",
+            Wrong::GrpcMessages { .. } => "grpc-messages",
+            Wrong::GrpcMessage(_) => "grpc-message",
         }
     }
 }
@@ -145,7 +170,7 @@ impl Oracle {
             }
             Ask::Pipeline => Some("ok".into()),
             Ask::Upload { len, .. } => Some(len.to_string()),
-            Ask::Json { .. } | Ask::Static { .. } => None,
+            _ => None,
         }
     }
 

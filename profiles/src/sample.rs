@@ -25,6 +25,8 @@ pub enum Fault {
     Malformed,
     /// Bytes came on its connection that no request had asked for.
     Surplus,
+    /// The server refused it unprocessed, again and again.
+    Refused,
     /// The system refused an operation on the connection.
     System,
 }
@@ -169,6 +171,34 @@ pub struct Sample {
     pub threads: Vec<ThreadUse>,
     /// The first few wrong answers and faults in words, capped.
     pub examples: Vec<String>,
+    /// The queue the gun waited on, and why that one.
+    #[serde(default)]
+    pub engine: String,
+    /// Requests sent again because the server had left them unprocessed. They
+    /// count once as sent, from their first send.
+    #[serde(default)]
+    pub retried: u64,
+    /// Messages of the right answers, where an answer is a stream of them.
+    #[serde(default)]
+    pub messages: u64,
+    /// What an open loop adds; `None` in a closed one.
+    #[serde(default)]
+    pub open_loop: Option<OpenLoop>,
+}
+
+/// How well an open loop kept its schedule. Its latencies count from the
+/// scheduled send.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct OpenLoop {
+    /// The rate asked for.
+    pub rate_per_s: f64,
+    /// Requests that were due in the window.
+    pub offered: u64,
+    /// Those that were never sent, since no connection was free.
+    pub unsent: u64,
+    /// From the scheduled moment to the send, ns, of all that were sent.
+    pub pacing: Hist,
 }
 
 /// A sample whose books do not close. Always the gun's fault.

@@ -41,6 +41,41 @@ pub struct Spec {
     pub timeout_ns: u64,
     /// The folder of the generated data (dataset, static files).
     pub data_dir: PathBuf,
+    /// Requests per second of an open loop, over all connections; `None` is
+    /// a closed loop. The schedule is fixed when a phase begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_per_s: Option<f64>,
+    /// The queue to wait on: `auto` takes the best the system allows.
+    #[serde(default)]
+    pub engine: Engine,
+    /// Bearer tokens, for the classes that send one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tokens: Vec<Token>,
+}
+
+/// How the gun waits for its sockets.
+#[derive(
+    Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Engine {
+    /// What the system allows and the protocol is served best by.
+    #[default]
+    Auto,
+    /// Readiness by epoll.
+    Epoll,
+    /// Completions by io_uring; a shot fails where it is not allowed.
+    IoUring,
+}
+
+/// A bearer token and whose it is.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Token {
+    /// The user.
+    pub user: i64,
+    /// What follows `Bearer `.
+    pub token: String,
 }
 
 /// The line the gun writes to stderr, flushed, when its window opens; the rig

@@ -15,7 +15,7 @@ fn profile(name: &str) -> Profile {
 }
 
 fn draw(name: &str, seed: u64, count: usize) -> Vec<(usize, Ask)> {
-    let drawer = Drawer::new(&profile(name), Lane::Main).unwrap();
+    let mut drawer = Drawer::new(&profile(name), Lane::Main).unwrap();
     let mut rng = Rng::new(seed, 0);
     (0..count).map(|_| drawer.draw(&mut rng).unwrap()).collect()
 }

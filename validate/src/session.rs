@@ -91,7 +91,12 @@ impl Session<'_> {
     /// The request of a question, as the load sends it.
     pub(crate) fn request(&self, ask: &Ask) -> Request {
         match ask.body() {
-            Body::None => Request::of(ask, &self.host, b""),
+            Body::None | Body::Message => Request::of(ask, &self.host, b""),
+            Body::Json => {
+                let mut body = Vec::new();
+                ask.write_json(&mut body);
+                Request::of(ask, &self.host, &body)
+            }
             Body::Integer(value, _) => {
                 Request::of(ask, &self.host, value.to_string().as_bytes())
             }

@@ -127,6 +127,9 @@ fn fire(case: &Case, target: SocketAddr, data: &std::path::Path) {
         window_ns: 2_000 * MS,
         timeout_ns: 10_000 * MS,
         data_dir: data.into(),
+        rate_per_s: None,
+        engine: Default::default(),
+        tokens: Vec::new(),
     };
     let json = serde_json::to_string(&spec).expect("a spec is JSON");
     let plan = Arc::new(Plan::new(&json).expect("a plan"));

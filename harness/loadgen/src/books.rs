@@ -53,6 +53,12 @@ pub struct Books {
     pub reconnects: u64,
     /// Failed connects by errno name.
     pub connect_errors: BTreeMap<String, u64>,
+    /// Requests sent again that the server had given back.
+    pub retried: u64,
+    /// Messages of the right answers.
+    pub messages: u64,
+    /// From the scheduled moment to the send.
+    pub pacing: Hist,
     /// The first few wrong answers and faults in words.
     pub examples: Vec<String>,
 }
@@ -86,6 +92,22 @@ impl Books {
         }
     }
 
+    /// A request of an open loop was sent so long after it was due.
+    #[inline]
+    pub fn paced(&mut self, late: Ns) {
+        if self.counting {
+            self.pacing.record(late);
+        }
+    }
+
+    /// A request was given back and goes out again.
+    #[cold]
+    pub fn retried(&mut self) {
+        if self.counting {
+            self.retried += 1;
+        }
+    }
+
     /// A right answer, in time. Says whether it counted.
     #[inline]
     pub fn right(&mut self, class: usize, answer: &Answer, took: Ns) -> bool {
@@ -97,6 +119,7 @@ impl Books {
         self.statuses[usize::from(answer.status)] += 1;
         self.classes[class].right += 1;
         self.right_body_bytes += answer.body_bytes;
+        self.messages += answer.messages;
         self.latency.record(took);
         true
     }

@@ -73,7 +73,7 @@ impl Text {
             }
             Ask::Upload { len, .. } => Text::Number(Digits::new((*len).into())),
             Ask::Pipeline => Text::Ok,
-            Ask::Json { .. } | Ask::Static { .. } => Text::Free,
+            _ => Text::Free,
         }
     }
 }
@@ -172,7 +172,7 @@ impl Checker {
         watch.text = Text::of(ask);
         let free = matches!(watch.text, Text::Free);
         watch.limit = if free { MAX_LARGE } else { MAX_SMALL };
-        if let Length::Fixed(n) = head.length()
+        if let Length::Fixed(n) = head.length
             && n > watch.limit as u64
         {
             return Err(Why::BodyTooLong);
@@ -190,8 +190,8 @@ impl Checker {
         if watch.gathers {
             watch.body.clear();
             let copy = |value: Option<&[u8]>| value.map(<[u8]>::to_vec);
-            watch.content_type = copy(head.content_type());
-            watch.content_encoding = copy(head.content_encoding());
+            watch.content_type = copy(head.content_type);
+            watch.content_encoding = copy(head.content_encoding);
         }
         Ok(())
     }

@@ -7,10 +7,11 @@
 //!
 //! - [`clock`], [`digits`]: time and numbers.
 //! - [`wire`]: answers from bytes, in whatever pieces they come.
-//! - [`mod@write`]: requests as bytes.
+//! - [`mod@write`], [`tokens`]: requests as bytes.
 //! - [`check`]: is this the right answer?
 //! - [`books`]: what a thread counts.
 //! - [`plan`]: from the spec to all that a shot needs.
+//! - [`pace`]: when requests may be sent.
 //! - [`desk`]: one thread's own copy of it.
 //! - [`session`]: one connection without its socket.
 //! - [`engine`]: sockets, threads and the moments of a shot.
@@ -46,8 +47,10 @@ pub mod digits;
 pub mod engine;
 pub mod life;
 pub mod limits;
+pub mod pace;
 pub mod plan;
 pub mod report;
 pub mod session;
+pub mod tokens;
 pub mod wire;
 pub mod write;

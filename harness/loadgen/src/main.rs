@@ -65,7 +65,7 @@ fn shot(json: &str) -> anyhow::Result<Result<String, PlanError>> {
         Ok(plan) => engine::run(&Arc::new(plan), &stop)?,
         Err(why @ PlanError::Data { .. }) => {
             let spec: Spec = serde_json::from_str(json)?;
-            Failed::new("data", why.to_string()).into_shot(&spec)
+            Failed::new("data", why.to_string()).into_shot(spec.connections)
         }
         Err(refused) => return Ok(Err(refused)),
     };

@@ -4,7 +4,7 @@ use std::{fs, io, path::Path, sync::Arc};
 
 use profiles::data::{Dataset, UploadBlock};
 use profiles::oracle::Oracle;
-use profiles::profile::{DefError, Kind, Profile};
+use profiles::profile::{DefError, Kind, Lane, Profile};
 use profiles::spec::{SPEC_SCHEMA, Spec};
 
 use crate::check::Shelf;
@@ -15,6 +15,8 @@ const SHELF_BYTES: usize = 256 * 1024 * 1024;
 const MAX_THREADS: u32 = 1024;
 /// Connections beyond this are a slip: no machine has the ports.
 const MAX_CONNECTIONS: u32 = 1 << 24;
+/// More requests a second than any machine sends.
+const MAX_RATE: f64 = 1e9;
 
 /// A spec that was understood.
 #[derive(Debug)]
@@ -56,11 +58,15 @@ pub enum PlanError {
     /// The definition in it is broken.
     #[error("`definition`: {0}")]
     Definition(#[from] DefError),
-    /// A profile of a protocol or a kind this version cannot fire.
+    /// A rate that makes no schedule.
     #[error(
-        "`profile`: this gun cannot fire {0}; `arena list` shows which it can"
+        "`rate_per_s` is {0}; expected a number above 0, at most a thousand \
+         million"
     )]
-    CannotFire(String),
+    Rate(f64),
+    /// Classes with a bearer token, but no token for them.
+    #[error("`tokens`: class {0} sends a bearer token; expected one for {1}")]
+    Token(String, String),
     /// The generated data is missing or broken.
     #[error("{path}: {why}; generate the data again, or mend `data_dir`")]
     Data {
@@ -79,9 +85,7 @@ impl Plan {
         let file = format!("{}.toml", spec.profile);
         let profile =
             Profile::parse(spec.profile.clone(), &file, &spec.definition)?;
-        if !profile.can_fire() || profile.load.writers.is_some() {
-            return Err(PlanError::CannotFire(spec.profile.to_string()));
-        }
+        check_tokens(&spec, &profile)?;
         let asks = |kind: fn(&Kind) -> bool| {
             profile.classes.iter().any(|class| kind(&class.kind))
         };
@@ -92,13 +96,83 @@ impl Plan {
         let shelf = Arc::new(Shelf::new(SHELF_BYTES));
         Ok(Plan { spec, profile, oracle, shelf, block })
     }
+
+    /// The lanes of connections: the main one, and the writers' if the
+    /// profile has any. The rate of an open loop is split by what each may
+    /// have in flight.
+    pub fn lanes(&self) -> Vec<LaneLoad> {
+        let load = &self.profile.load;
+        let mut lanes = vec![LaneLoad {
+            lane: Lane::Main,
+            connections: self.spec.connections,
+            in_flight: load.in_flight,
+            per_connection: load.requests_per_connection,
+            rate_per_s: None,
+        }];
+        if let Some(writers) = load.writers {
+            lanes.push(LaneLoad {
+                lane: Lane::Writers,
+                connections: writers.connections(self.spec.connections),
+                in_flight: writers.in_flight,
+                per_connection: None,
+                rate_per_s: None,
+            });
+        }
+        if let Some(rate) = self.spec.rate_per_s {
+            let room = |lane: &LaneLoad| {
+                f64::from(lane.connections) * f64::from(lane.in_flight)
+            };
+            let all: f64 = lanes.iter().map(room).sum();
+            for lane in &mut lanes {
+                lane.rate_per_s = Some(rate * room(lane) / all);
+            }
+        }
+        lanes
+    }
+
+    /// The connections of all lanes.
+    pub fn connections(&self) -> u32 {
+        self.lanes().iter().map(|lane| lane.connections).sum()
+    }
 }
 
-/// How many connections thread `index` holds: an even split, its remainder
-/// spread, none lost.
-pub fn share(spec: &Spec, index: u32) -> u32 {
-    let (all, threads) = (spec.connections, spec.threads.max(1));
+/// How one lane is loaded, over all threads.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LaneLoad {
+    /// Which.
+    pub lane: Lane,
+    /// Connections to hold open.
+    pub connections: u32,
+    /// Requests in flight on each.
+    pub in_flight: u32,
+    /// Answers after which the client closes.
+    pub per_connection: Option<u32>,
+    /// Requests per second of an open loop.
+    pub rate_per_s: Option<f64>,
+}
+
+/// How many of `all` connections thread `index` holds: an even split, its
+/// remainder spread, none lost.
+pub fn share(all: u32, threads: u32, index: u32) -> u32 {
+    let threads = threads.max(1);
     all / threads + u32::from(index < all % threads)
+}
+
+fn check_tokens(spec: &Spec, profile: &Profile) -> Result<(), PlanError> {
+    for class in profile.classes.iter().filter(|class| class.bearer) {
+        let missing =
+            |who: String| Err(PlanError::Token(class.name.clone(), who));
+        if spec.tokens.is_empty() {
+            return missing("any user".into());
+        }
+        if let Kind::Me { ids } = &class.kind {
+            let has = |id| spec.tokens.iter().any(|t| t.user == id);
+            if let Some(id) = (ids.low..=ids.high).find(|id| !has(*id)) {
+                return missing(format!("user {id}"));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn check_numbers(spec: &Spec) -> Result<(), PlanError> {
@@ -125,6 +199,11 @@ fn check_numbers(spec: &Spec) -> Result<(), PlanError> {
         "1 to 1,024",
         (1..=MAX_THREADS).contains(&threads),
     )?;
+    if let Some(rate) = spec.rate_per_s
+        && !(rate > 0.0 && rate <= MAX_RATE)
+    {
+        return Err(PlanError::Rate(rate));
+    }
     for (field, found) in [
         ("connect_timeout_ns", spec.connect_timeout_ns),
         ("window_ns", spec.window_ns),

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, anyhow};
 use profiles::hist::Hist;
-use profiles::sample::{Failure, PerConnection, SAMPLE_SCHEMA, Sample, Shot};
-use profiles::spec::Spec;
+use profiles::sample::{
+    Failure, OpenLoop, PerConnection, SAMPLE_SCHEMA, Sample, Shot,
+};
 
 use crate::books::MAX_EXAMPLES;
 use crate::engine::{Connected, Phase, Tally};
@@ -35,14 +36,14 @@ impl Failed {
     }
 
     /// Fewer connections than asked.
-    pub fn too_few(spec: &Spec, connected: Connected) -> Failed {
+    pub fn too_few(plan: &Plan, connected: Connected) -> Failed {
         let reasons: Vec<String> =
             connected.errors.iter().map(|(e, n)| format!("{n} {e}")).collect();
         let why = format!(
             "{} of {} connections to {} were made ({})",
             connected.made,
-            spec.connections,
-            spec.target,
+            plan.connections(),
+            plan.spec.target,
             reasons.join(", ")
         );
         Failed::new("connect", why).with(connected)
@@ -53,13 +54,13 @@ impl Failed {
         Failed { connected, ..self }
     }
 
-    /// The document.
-    pub fn into_shot(self, spec: &Spec) -> Shot {
+    /// The document; `asked` connections were to be made.
+    pub fn into_shot(self, asked: u32) -> Shot {
         Shot::Failed(Failure {
             schema: SAMPLE_SCHEMA,
             stage: self.stage.into(),
             why: self.why,
-            connections_asked: spec.connections,
+            connections_asked: asked,
             connections_made: self.connected.made,
             connect_errors: self.connected.errors,
         })
@@ -89,13 +90,13 @@ pub fn shot(plan: &Plan, tallies: Vec<Tally>) -> anyhow::Result<Shot> {
             sample.right,
             sample.window_ns as f64 / 1e9
         );
-        return Ok(failed.into_shot(&plan.spec));
+        return Ok(failed.into_shot(plan.connections()));
     }
     if up == 0 {
         let why = "no connection was up when the window opened: the server \
                    closed them all in the warm-up and took no new ones";
         let failed = Failed::new("warm-up", why.into()).with(connected);
-        return Ok(failed.into_shot(&plan.spec));
+        return Ok(failed.into_shot(plan.connections()));
     }
     let answers = sample.right + sample.wrong + sample.warmup_right;
     if varied * 10 > answers.max(1000) {
@@ -117,8 +118,8 @@ fn sample(plan: &Plan, tallies: Vec<Tally>) -> anyhow::Result<Sample> {
         schema: SAMPLE_SCHEMA,
         loadgen: VERSION.into(),
         seed: spec.seed,
-        connections_asked: spec.connections,
-        connections_made: spec.connections,
+        connections_asked: plan.connections(),
+        connections_made: plan.connections(),
         in_flight: profile.load.in_flight,
         requests_per_connection: profile.load.requests_per_connection,
         window_asked_ns: spec.window_ns,
@@ -146,6 +147,15 @@ fn sample(plan: &Plan, tallies: Vec<Tally>) -> anyhow::Result<Sample> {
         per_connection: PerConnection::default(),
         threads: Vec::new(),
         examples: Vec::new(),
+        engine: "epoll".into(),
+        retried: 0,
+        messages: 0,
+        open_loop: spec.rate_per_s.map(|rate_per_s| OpenLoop {
+            rate_per_s,
+            offered: 0,
+            unsent: 0,
+            pacing: Hist::new(),
+        }),
     };
     let mut right_by_slot = Vec::new();
     for tally in tallies {
@@ -182,6 +192,13 @@ fn sample(plan: &Plan, tallies: Vec<Tally>) -> anyhow::Result<Sample> {
         all.reconnects += books.reconnects;
         for (errno, n) in books.connect_errors {
             *all.connect_errors.entry(errno).or_default() += n;
+        }
+        all.retried += books.retried;
+        all.messages += books.messages;
+        if let Some(open) = &mut all.open_loop {
+            open.offered += tally.offered;
+            open.unsent += tally.unsent;
+            open.pacing.merge(&books.pacing);
         }
         all.threads.push(tally.used);
         all.examples.extend(books.examples);

@@ -4,9 +4,11 @@
 use std::io::{IoSlice, Write as _};
 
 use profiles::ask::{Ask, Body};
-use profiles::profile::{Framing, Profile};
+use profiles::profile::{Class, Framing, Profile};
+use profiles::spec::Token;
 
 use crate::digits::Digits;
+use crate::tokens::Tokens;
 
 /// Large bodies sent in chunks are cut into pieces of this size.
 pub const CHUNK: usize = 64 * 1024;
@@ -18,41 +20,69 @@ const CHUNKED: &[u8] = b"Transfer-Encoding: chunked\r\n\r\n";
 
 /// What every request of a class says in the same words.
 #[derive(Clone, Debug)]
-pub struct Tails(Vec<Vec<u8>>);
+struct Tail {
+    text: Vec<u8>,
+    bearer: bool,
+}
+
+/// Writes one thread's requests.
+#[derive(Clone, Debug)]
+pub struct Tails {
+    /// By the class's index.
+    tails: Vec<Tail>,
+    tokens: Tokens,
+    /// Only saves an allocation.
+    scratch: String,
+}
 
 impl Tails {
-    /// The tails of all classes of `profile`, by their index.
-    pub fn new(profile: &Profile) -> Tails {
+    /// For all classes of `profile`.
+    pub fn new(profile: &Profile, tokens: &[Token]) -> Tails {
         let host = profile.host();
-        let tail = |accept: Option<&str>| {
+        let tail = |class: &Class| {
+            let accept = class.accept_encoding.as_ref();
             let accept = accept
                 .map(|a| format!("Accept-Encoding: {a}\r\n"))
                 .unwrap_or_default();
-            format!(" HTTP/1.1\r\nHost: {host}\r\n{accept}").into_bytes()
+            let text = format!(" HTTP/1.1\r\nHost: {host}\r\n{accept}");
+            Tail { text: text.into_bytes(), bearer: class.bearer }
         };
-        let classes = profile.classes.iter();
-        Tails(classes.map(|c| tail(c.accept_encoding.as_deref())).collect())
+        Tails {
+            tails: profile.classes.iter().map(tail).collect(),
+            tokens: Tokens::new(tokens),
+            scratch: String::new(),
+        }
     }
 
     /// Appends one request of `class` to `out`. A large body is returned, to
-    /// be sent after it. `scratch` only saves an allocation.
+    /// be sent after it.
     #[inline]
     pub fn write(
-        &self,
+        &mut self,
         class: usize,
         ask: &Ask,
-        scratch: &mut String,
         out: &mut Vec<u8>,
     ) -> Option<Block> {
-        scratch.clear();
-        ask.write_target(scratch);
+        self.scratch.clear();
+        ask.write_target(&mut self.scratch);
         out.extend_from_slice(ask.method().as_bytes());
         out.push(b' ');
-        out.extend_from_slice(scratch.as_bytes());
-        out.extend_from_slice(self.0.get(class).map_or(b"", |t| t));
+        out.extend_from_slice(self.scratch.as_bytes());
+        if let Some(tail) = self.tails.get(class) {
+            out.extend_from_slice(&tail.text);
+            if tail.bearer
+                && let Some((_, token)) = self.tokens.pick(ask)
+            {
+                out.extend_from_slice(b"Authorization: Bearer ");
+                out.extend_from_slice(token.as_bytes());
+                out.extend_from_slice(CRLF);
+            }
+        }
         match ask.body() {
-            Body::None => out.extend_from_slice(b"\r\n"),
+            // gRPC does not go over HTTP/1.1.
+            Body::None | Body::Message => out.extend_from_slice(CRLF),
             Body::Integer(value, framing) => integer(value, framing, out),
+            Body::Json => self.json(ask, out),
             Body::Slice { offset, len, framing } => {
                 match framing {
                     Framing::Length => length(len.into(), out),
@@ -66,6 +96,17 @@ impl Tails {
             }
         }
         None
+    }
+
+    fn json(&mut self, ask: &Ask, out: &mut Vec<u8>) {
+        let mut text = std::mem::take(&mut self.scratch).into_bytes();
+        text.clear();
+        ask.write_json(&mut text);
+        out.extend_from_slice(b"Content-Type: application/json\r\n");
+        length(text.len() as i64, out);
+        out.extend_from_slice(&text);
+        // What was written is ASCII; the buffer is kept either way.
+        self.scratch = String::from_utf8(text).unwrap_or_default();
     }
 }
 
@@ -234,13 +275,27 @@ mod tests {
 
     #[test]
     fn a_request_says_what_the_contract_says_and_nothing_else() {
-        let tails = Tails(vec![b" HTTP/1.1\r\nHost: h:1\r\n".to_vec()]);
-        let write = |body| {
-            let path: Arc<str> = "/p".into();
-            let (mut text, mut out) = (String::new(), Vec::new());
-            let ask = Ask::Sum { path, a: 1, b: -2, body };
-            assert!(tails.write(0, &ask, &mut text, &mut out).is_none());
+        let text = b" HTTP/1.1\r\nHost: h:1\r\n".to_vec();
+        let mut tails = Tails {
+            tails: vec![Tail { text, bearer: false }],
+            tokens: Tokens::default(),
+            scratch: String::new(),
+        };
+        let mut ask = |ask: &Ask| {
+            let mut out = Vec::new();
+            assert!(tails.write(0, ask, &mut out).is_none());
             String::from_utf8(out).unwrap()
+        };
+        assert_eq!(
+            ask(&Ask::CrudUpdate { id: 7, price: 200, quantity: 25 }),
+            "PUT /crud/items/00007 HTTP/1.1\r\nHost: h:1\r\n\
+             Content-Type: application/json\r\nContent-Length: 70\r\n\r\n\
+             {\"name\":\"Updated Product\",\"category\":\"test\",\
+             \"price\":200,\"quantity\":25}"
+        );
+        let mut write = |body| {
+            let path: Arc<str> = "/p".into();
+            ask(&Ask::Sum { path, a: 1, b: -2, body })
         };
         assert_eq!(
             write(None),

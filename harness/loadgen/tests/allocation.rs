@@ -8,7 +8,7 @@ use std::cell::Cell;
 
 use loadgen::desk::Desk;
 use loadgen::plan::Plan;
-use loadgen::session::Session;
+use loadgen::session::{Http1, Session};
 
 struct Counting;
 
@@ -39,24 +39,27 @@ fn drive(definition: &str) -> (u64, u64) {
     let spec = peer::spec(definition, "127.0.0.1:1".parse().unwrap(), 1);
     let (_data, input) = peer::on_disk(&spec);
     let json = std::fs::read_to_string(input).unwrap();
-    let mut desk = Desk::new(&Plan::new(&json).unwrap(), 0).unwrap();
+    let plan = Plan::new(&json).unwrap();
+    let mut desk = Desk::new(&plan, 0).unwrap();
+    let mut kit = Http1::kit(&plan).unwrap();
     desk.books.open();
-    let mut session = Session::default();
+    let mut session = Http1::new(0);
     let mut replies = Vec::new();
     let mut before = 0;
     for round in 0..200 {
         if round == 100 {
             before = COUNT.with(Cell::get);
         }
-        session.fill(&mut desk);
+        session.fill(round, &mut desk, &mut kit);
         let text = session.out().text().unwrap();
         let (n, asked) = (text.len(), COUNT.with(Cell::get));
         answer_all(text, &mut replies);
         // What the peer of this test allocates is not the gun's.
         before += COUNT.with(Cell::get) - asked;
-        session.wrote(n, round, &mut desk.books);
-        for piece in replies.chunks(61) {
-            assert_eq!(session.received(piece, round + 1, &mut desk), None);
+        session.wrote(n, round, &mut desk);
+        for piece in replies.chunks_mut(61) {
+            let over = session.received(piece, round + 1, &mut desk, &mut kit);
+            assert_eq!(over, None);
         }
     }
     let allocations = COUNT.with(Cell::get) - before;

@@ -39,9 +39,11 @@ fn a_bad_spec_is_refused_with_its_place() {
     refuses(&with("300000000", "0"), &["`window_ns` is 0", "at least 1"]);
     refuses(&with("share = 1", "shore = 1"), &["test.toml", "shore"]);
     refuses(&with("http1", "http9"), &["test.toml:10:12", "http9"]);
-    let h2 = include_str!("../../../profiles/defs/baseline-h2.toml");
-    let h2 = serde_json::to_string(&spec(h2, addr, 1)).unwrap();
-    refuses(&h2, &["cannot fire", "arena list"]);
+    let stack = include_str!("../../../profiles/defs/production-stack.toml");
+    let stack = serde_json::to_string(&spec(stack, addr, 1)).unwrap();
+    refuses(&stack, &["`tokens`", "class static", "any user"]);
+    let fast = with("\"engine\"", "\"rate_per_s\":-1.0,\"engine\"");
+    refuses(&fast, &["`rate_per_s` is -1"]);
 }
 
 #[test]

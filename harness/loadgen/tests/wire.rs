@@ -21,7 +21,7 @@ struct Ear {
 
 impl Sink for Ear {
     fn head(&mut self, head: &Head<'_>) -> Result<(), Why> {
-        self.content_type = head.content_type().map(<[u8]>::to_vec);
+        self.content_type = head.content_type.map(<[u8]>::to_vec);
         Ok(())
     }
     fn body(&mut self, bytes: &[u8]) -> Result<(), Why> {
@@ -123,7 +123,12 @@ fn every_legal_framing_is_read_at_every_cut() {
          HTTP/1.1 304 Not Modified\r\nTransfer-Encoding: chunked\r\n\r\n\
          HTTP/1.1 200 OK\r\n\r\nto the end",
         &[(204, ""), (304, ""), (200, "to the end")],
-        End::Done(Answer { status: 200, body_bytes: 10, close: true }),
+        End::Done(Answer {
+            status: 200,
+            body_bytes: 10,
+            messages: 0,
+            close: true,
+        }),
     );
     answers(
         "HTTP/1.1 200 OK\nContent-Length: 2, 2\nContent-Length: 2\n\nok",

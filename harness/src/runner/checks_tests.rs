@@ -46,6 +46,10 @@ fn sample() -> Sample {
         per_connection: PerConnection::default(),
         threads: vec![ThreadUse { cpu_ns: 50, wall_ns: 100 }],
         examples: Vec::new(),
+        engine: "epoll".into(),
+        retried: 0,
+        messages: 0,
+        open_loop: None,
     }
 }
 

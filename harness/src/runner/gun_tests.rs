@@ -23,6 +23,9 @@ fn spec() -> Spec {
         window_ns: 0,
         timeout_ns: 1,
         data_dir: "/nowhere".into(),
+        rate_per_s: None,
+        engine: Default::default(),
+        tokens: Vec::new(),
     }
 }
 

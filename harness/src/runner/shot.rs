@@ -186,5 +186,8 @@ fn spec(
         window_ns: range.window_ns.unwrap_or(own),
         timeout_ns: TIMEOUT.as_nanos() as u64,
         data_dir: range.data_dir.to_path_buf(),
+        rate_per_s: None,
+        engine: Default::default(),
+        tokens: Vec::new(),
     }
 }

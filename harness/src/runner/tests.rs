@@ -95,6 +95,10 @@ fn sample(spec: &Spec) -> Sample {
         per_connection: PerConnection::default(),
         threads: vec![ThreadUse { cpu_ns: 1, wall_ns: 2 }],
         examples: Vec::new(),
+        engine: "epoll".into(),
+        retried: 0,
+        messages: 0,
+        open_loop: None,
     }
 }
 

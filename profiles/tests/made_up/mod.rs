@@ -146,6 +146,10 @@ pub fn sample(rate: u64, level: u32) -> Sample {
         per_connection: PerConnection::default(),
         threads: Vec::new(),
         examples: Vec::new(),
+        engine: "epoll".into(),
+        retried: 0,
+        messages: 0,
+        open_loop: None,
     }
 }
 

@@ -31,7 +31,11 @@ impl Request {
             let _ = write!(extra, "Accept-Encoding: {accept}\r\n");
         }
         let framing = match ask.body() {
-            Body::None => None,
+            Body::None | Body::Message => None,
+            Body::Json => {
+                extra.push_str("Content-Type: application/json\r\n");
+                Some(Framing::Length)
+            }
             Body::Integer(_, framing) | Body::Slice { framing, .. } => {
                 Some(framing)
             }

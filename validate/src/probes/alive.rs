@@ -23,7 +23,7 @@ pub(super) const PROBES: &[Probe] = &[Probe {
 }];
 
 fn run(s: &mut Session<'_>) -> Outcome {
-    let drawer = s.drawer()?;
+    let mut drawer = s.drawer()?;
     for _ in 0..ASKED {
         if let Some((_, ask)) = drawer.draw(&mut s.rng) {
             s.ask(&ask)?;

@@ -67,7 +67,7 @@ pub(super) const PROBES: &[Probe] = &[
 ];
 
 fn keep(s: &mut Session<'_>) -> Outcome {
-    let drawer = s.drawer()?;
+    let mut drawer = s.drawer()?;
     let mut conn = s.open()?;
     let mut sent = 0;
     let mut last = None;

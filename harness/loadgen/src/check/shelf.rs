@@ -21,9 +21,9 @@ pub(super) struct Kept {
 
 impl Kept {
     pub(super) fn fits(&self, head: &Head<'_>) -> bool {
-        head.status() == 200
-            && self.content_type.as_deref() == head.content_type()
-            && self.content_encoding.as_deref() == head.content_encoding()
+        head.status == 200
+            && self.content_type.as_deref() == head.content_type
+            && self.content_encoding.as_deref() == head.content_encoding
     }
 }
 

@@ -7,7 +7,7 @@ use rustix::io::{Errno, read, write, writev};
 use super::poll::Interest;
 use super::worker::{State, Worker};
 use crate::clock;
-use crate::session::{Over, SLICES};
+use crate::session::{Over, SLICES, Session};
 
 /// Reads of one connection before the others get their turn.
 const READS: usize = 8;
@@ -25,7 +25,7 @@ enum Got {
     Over,
 }
 
-impl Worker {
+impl<S: Session> Worker<S> {
     /// Reads what came on `index` and sends what may follow.
     #[inline]
     pub(super) fn readable(&mut self, index: usize) {
@@ -45,18 +45,19 @@ impl Worker {
         let Some(fd) = &slot.fd else { return Got::Over };
         let got = read(fd, &mut self.inbox[..]);
         let now = clock::now();
-        if now >= self.until {
+        if now >= self.shift.until {
             return Got::Over;
         }
         let over = match got {
             Ok(0) => match slot.broken {
                 Some(errno) => Over::Error(errno),
-                None => slot.session.closed(now, &mut self.desk),
+                None => slot.session.closed(now, &mut self.desk, &mut self.kit),
             },
             Ok(n) => {
                 self.desk.books.bytes(0, n);
-                let input = &self.inbox[..n];
-                match slot.session.received(input, now, &mut self.desk) {
+                let input = &mut self.inbox[..n];
+                let (desk, kit) = (&mut self.desk, &mut self.kit);
+                match slot.session.received(input, now, desk, kit) {
                     Some(over) => over,
                     // A short read means that there is no more.
                     None if n < self.inbox.len() => return Got::All,
@@ -79,12 +80,20 @@ impl Worker {
     pub(super) fn pump(&mut self, index: usize) {
         for _ in 0..WRITES {
             let slot = &mut self.slots[index];
-            if slot.state != State::Up || slot.broken.is_some() {
+            let linked = matches!(slot.state, State::Greeting | State::Up);
+            if !linked || slot.broken.is_some() {
                 return;
             }
-            if self.draws {
-                slot.session.fill(&mut self.desk);
+            if slot.state == State::Greeting && slot.session.is_ready() {
+                self.up(index);
             }
+            let slot = &mut self.slots[index];
+            if self.shift.draws && slot.state == State::Up {
+                let (desk, kit) = (&mut self.desk, &mut self.kit);
+                slot.session.fill(clock::now(), desk, kit);
+                self.offer(index);
+            }
+            let slot = &mut self.slots[index];
             // An answer that is there before its request is sent in full
             // must be caught before that, or it would look like a right one.
             if slot.session.out().text().is_none()
@@ -99,7 +108,7 @@ impl Worker {
                 return self.wait_for(index, Interest::Read);
             }
             let now = clock::now();
-            if now >= self.until {
+            if now >= self.shift.until {
                 return;
             }
             let wrote = match out.text() {
@@ -114,7 +123,7 @@ impl Worker {
             };
             match wrote {
                 Ok(n) => {
-                    slot.session.wrote(n, now, &mut self.desk.books);
+                    slot.session.wrote(n, now, &mut self.desk);
                     self.desk.books.bytes(n, 0);
                 }
                 Err(Errno::INTR) => {}
@@ -129,6 +138,19 @@ impl Worker {
             }
         }
         self.wait_for(index, Interest::Both);
+    }
+
+    /// In an open loop, a connection with room is kept for what is due next.
+    #[inline]
+    fn offer(&mut self, index: usize) {
+        let slot = &mut self.slots[index];
+        if !slot.spare
+            && self.desk.lanes[slot.lane].pace.is_open()
+            && slot.session.has_room(&self.desk)
+        {
+            slot.spare = true;
+            self.spare[slot.lane].push_back(index as u32);
+        }
     }
 
     fn wait_for(&mut self, index: usize, interest: Interest) {

@@ -9,16 +9,19 @@ mod link;
 mod phase;
 mod pin;
 mod poll;
+mod shift;
 mod slots;
 mod worker;
 
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{Context as _, bail};
+use profiles::profile::Protocol;
 use profiles::sample::Shot;
 
 pub use link::Route;
@@ -29,6 +32,7 @@ pub use worker::Tally;
 use crate::desk::Desk;
 use crate::plan::{Plan, share};
 use crate::report::{self, Failed};
+use crate::session::{Http1, Session};
 use crate::{clock, limits};
 use worker::Worker;
 
@@ -49,7 +53,7 @@ enum News {
 pub fn run(plan: &Arc<Plan>, stop: &Arc<AtomicBool>) -> anyhow::Result<Shot> {
     match fire(plan, stop)? {
         Ok(tallies) => report::shot(plan, tallies),
-        Err(failed) => Ok(failed.into_shot(&plan.spec)),
+        Err(failed) => Ok(failed.into_shot(plan.connections())),
     }
 }
 
@@ -59,7 +63,7 @@ fn fire(
 ) -> anyhow::Result<Result<Vec<Tally>, Failed>> {
     let spec = &plan.spec;
     let route =
-        match limits::open_files(spec).and_then(|()| limits::route(spec)) {
+        match limits::open_files(plan).and_then(|()| limits::route(plan)) {
             Ok(route) => route,
             Err(why) => return Ok(Err(Failed::new("connect", why))),
         };
@@ -69,18 +73,30 @@ fn fire(
     let (tell, news) = channel();
     let mut starts = Vec::new();
     let mut first = 0;
+    let lanes = plan.lanes();
     for index in 0..spec.threads {
         let (start, started) = channel();
-        let (plan, stop) = (plan.clone(), stop.clone());
-        let tell = tell.clone();
+        let by_lane: Vec<u32> = lanes
+            .iter()
+            .map(|lane| share(lane.connections, spec.threads, index))
+            .collect();
+        let count: u32 = by_lane.iter().sum();
+        let crew = Crew {
+            plan: plan.clone(),
+            stop: stop.clone(),
+            route,
+            index,
+            first,
+            by_lane,
+            tell: tell.clone(),
+            start: started,
+        };
         thread::Builder::new()
             .name(format!("load-{index}"))
-            .spawn(move || {
-                thread_main(&plan, &stop, route, index, first, &tell, &started)
-            })
+            .spawn(move || crew.begin())
             .context("a load thread did not start")?;
         starts.push(start);
-        first += share(spec, index);
+        first += count;
     }
     drop(tell);
     let mut all = Connected::default();
@@ -94,8 +110,8 @@ fn fire(
     if stop.load(Ordering::Relaxed) {
         return Ok(Err(Failed::interrupted("connecting").with(all)));
     }
-    if all.made < spec.connections {
-        return Ok(Err(Failed::too_few(spec, all)));
+    if all.made < plan.connections() {
+        return Ok(Err(Failed::too_few(plan, all)));
     }
     let schedule = Schedule::new(spec, clock::now() + START_DELAY);
     for start in starts {
@@ -133,38 +149,68 @@ fn next(
     }
 }
 
-fn thread_main(
-    plan: &Plan,
-    stop: &AtomicBool,
+/// What one thread is given.
+struct Crew {
+    plan: Arc<Plan>,
+    stop: Arc<AtomicBool>,
     route: Route,
+    /// Its number among the threads.
     index: u32,
+    /// The number of its first connection among all threads'.
     first: u32,
-    tell: &Sender<News>,
-    start: &Receiver<Schedule>,
-) {
-    let spec = &plan.spec;
-    let worker = pin::one(spec.cpus.as_ref(), index)
-        .map_err(|why| Failed::new("pin", why))
-        .and_then(|()| {
-            Desk::new(plan, index)
-                .map_err(|class| anyhow!("class {class} cannot be drawn"))
-                .and_then(|desk| {
-                    let count = share(spec, index);
-                    let timeout = spec.connect_timeout_ns;
-                    Ok(Worker::new(desk, route, first, count, timeout)?)
+    /// Its connections of each lane.
+    by_lane: Vec<u32>,
+    tell: Sender<News>,
+    start: Receiver<Schedule>,
+}
+
+impl Crew {
+    fn begin(self) {
+        let spec = &self.plan.spec;
+        let desk = pin::one(spec.cpus.as_ref(), self.index)
+            .map_err(|why| Failed::new("pin", why))
+            .and_then(|()| {
+                Desk::new(&self.plan, self.index).map_err(|class| {
+                    let why = format!("class {class} cannot be drawn");
+                    Failed::new("connect", why)
                 })
-                .map_err(|why| Failed::new("connect", format!("{why:#}")))
-        });
-    let mut worker = match worker {
-        Ok(worker) => worker,
-        Err(failed) => return drop(tell.send(News::Unfit(failed))),
-    };
-    // Nobody listens only when the shot is off already.
-    if tell.send(News::Connected(worker.connect(stop))).is_err() {
-        return;
+            });
+        let desk = match desk {
+            Ok(desk) => desk,
+            Err(failed) => return drop(self.tell.send(News::Unfit(failed))),
+        };
+        // An open loop sends at moments of its own; the usual slack is 50 us.
+        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        match self.plan.profile.protocol {
+            Protocol::Http1 => self.work::<Http1>(desk),
+            other => self.unfit(format!("{other:?} is not spoken yet")),
+        }
     }
-    if let Ok(schedule) = start.recv() {
-        let tally = worker.fire(&schedule, stop);
-        let _ = tell.send(News::Home(Box::new(tally)));
+
+    fn unfit(&self, why: String) {
+        let failed = Failed::new("connect", why);
+        // Nobody listens only when the shot is off already.
+        let _ = self.tell.send(News::Unfit(failed));
+    }
+
+    fn work<S: Session>(&self, desk: Desk) {
+        let timeout = self.plan.spec.connect_timeout_ns;
+        let worker = S::kit(&self.plan).and_then(|kit| {
+            let (route, first) = (self.route, self.first);
+            let lanes = &self.by_lane;
+            Ok(Worker::<S>::new(desk, kit, route, first, lanes, timeout)?)
+        });
+        let mut worker = match worker {
+            Ok(worker) => worker,
+            Err(why) => return self.unfit(format!("{why:#}")),
+        };
+        let connected = worker.connect(&self.stop);
+        if self.tell.send(News::Connected(connected)).is_err() {
+            return;
+        }
+        if let Ok(schedule) = self.start.recv() {
+            let tally = worker.fire(&schedule, &self.stop);
+            let _ = self.tell.send(News::Home(Box::new(tally)));
+        }
     }
 }

@@ -10,7 +10,7 @@ use super::link::errno_name;
 use super::poll::Interest;
 use super::worker::{LOOK_UP, MS, State, Worker};
 use crate::clock::{self, Ns};
-use crate::session::Over;
+use crate::session::{Over, Session};
 
 /// Handshakes a thread has under way at a time.
 const HANDSHAKES: usize = 256;
@@ -33,54 +33,38 @@ impl Connected {
     }
 }
 
-impl Worker {
-    /// Makes all connections, each tried once.
+impl<S: Session> Worker<S> {
+    /// Makes all connections, each tried once: the socket's handshake and the
+    /// protocol's.
     pub fn connect(&mut self, stop: &AtomicBool) -> Connected {
         let deadline = clock::now().saturating_add(self.connect_timeout);
-        let mut report = Connected::default();
-        let fail = |report: &mut Connected, errno| {
-            *report.errors.entry(errno_name(errno)).or_default() += 1;
-        };
-        let (mut next, mut pending) = (0, 0);
-        while next < self.slots.len() || pending > 0 {
-            while next < self.slots.len() && pending < HANDSHAKES {
-                match self.open(next) {
-                    Ok(true) => report.made += 1,
-                    Ok(false) => pending += 1,
-                    Err(errno) => fail(&mut report, errno),
-                }
+        self.connecting = Some(Connected::default());
+        let mut next = 0;
+        while next < self.slots.len() || self.under_way > 0 {
+            while next < self.slots.len() && self.under_way < HANDSHAKES {
+                self.reopen(next);
+                self.pump_fresh();
                 next += 1;
             }
             let now = clock::now();
             if now >= deadline || stop.load(Ordering::Relaxed) {
-                let left = self.slots.len() - next + pending;
-                for _ in 0..left {
-                    fail(&mut report, Errno::TIMEDOUT);
-                }
                 break;
             }
-            if pending == 0 {
-                continue;
-            }
-            let wait = LOOK_UP.min(deadline - now);
-            let events = self.poller.wait(wait).unwrap_or(0);
-            for event in 0..events {
-                let index = self.poller.token(event) as u32 as usize;
-                if self.slots[index].state != State::Connecting {
-                    continue;
-                }
-                pending -= 1;
-                match self.handshake_done(index) {
-                    Ok(()) => report.made += 1,
-                    Err(errno) => {
-                        self.drop_socket(index);
-                        fail(&mut report, errno);
-                    }
-                }
+            if self.under_way > 0 {
+                let wait = LOOK_UP.min(deadline - now);
+                self.take_events(wait);
             }
         }
-        self.fresh.clear();
-        report
+        let up = self.slots.iter().filter(|s| s.state == State::Up).count();
+        let mut connected = self.connecting.take().unwrap_or_default();
+        connected.made = up as u32;
+        let named: u64 = connected.errors.values().sum();
+        let missing = (self.slots.len() - up) as u64;
+        if missing > named {
+            let late = errno_name(Errno::TIMEDOUT);
+            *connected.errors.entry(late).or_default() += missing - named;
+        }
+        connected
     }
 
     /// A connection is over: books what was in flight and opens it again.
@@ -88,9 +72,12 @@ impl Worker {
     /// that a server that hangs up on everyone is not called in a tight loop.
     pub(super) fn over(&mut self, index: usize, over: Over, now: Ns) {
         let slot = &mut self.slots[index];
+        if slot.state == State::Greeting {
+            return self.connect_failed(index, why_no_greeting(over));
+        }
         let served = slot.session.has_answered();
         let rested = slot.session.is_idle() && now >= slot.since + MS;
-        slot.session.end(over, now, &mut self.desk.books);
+        slot.session.end(over, now, &mut self.desk);
         self.drop_socket(index);
         if served || rested || over == Over::Stopped {
             self.slots[index].backoff = 0;
@@ -102,14 +89,22 @@ impl Worker {
 
     fn reopen(&mut self, index: usize) {
         if let Err(errno) = self.open(index) {
-            self.connect_failed(index, errno);
+            self.connect_failed(index, errno_name(errno));
         }
     }
 
-    pub(super) fn connect_failed(&mut self, index: usize, errno: Errno) {
+    /// A handshake came to nothing: the socket's or the protocol's. Before
+    /// the shot that is for good.
+    pub(super) fn connect_failed(&mut self, index: usize, why: String) {
+        let now = clock::now();
+        self.slots[index].session.end(Over::Stopped, now, &mut self.desk);
         self.drop_socket(index);
-        self.desk.books.connect_error(errno_name(errno));
-        self.back_off(index, clock::now());
+        if let Some(connected) = &mut self.connecting {
+            *connected.errors.entry(why).or_default() += 1;
+            return;
+        }
+        self.desk.books.connect_error(why);
+        self.back_off(index, now);
     }
 
     fn back_off(&mut self, index: usize, now: Ns) {
@@ -134,19 +129,23 @@ impl Worker {
     /// comes late is told by its own time; this is for those that never come.
     pub(super) fn sweep(&mut self, now: Ns) {
         for index in 0..self.slots.len() {
-            let slot = &self.slots[index];
-            let waited =
-                |since: Ns, limit: Ns| now.saturating_sub(since) > limit;
+            let slot = &mut self.slots[index];
             match slot.state {
-                State::Connecting
-                    if waited(slot.since, self.connect_timeout) =>
+                State::Connecting | State::Greeting
+                    if now.saturating_sub(slot.since)
+                        > self.connect_timeout =>
                 {
-                    self.connect_failed(index, Errno::TIMEDOUT);
+                    self.connect_failed(index, errno_name(Errno::TIMEDOUT));
                 }
                 State::Up => {
-                    let oldest = slot.session.oldest();
-                    if oldest.is_some_and(|at| waited(at, self.desk.timeout)) {
-                        self.over(index, Over::TimedOut, now);
+                    let (desk, kit) = (&mut self.desk, &mut self.kit);
+                    match slot.session.expire(now, desk, kit) {
+                        Some(over) => self.over(index, over, now),
+                        // Giving up may have something to say.
+                        None if !slot.session.out().is_empty() => {
+                            self.pump(index);
+                        }
+                        None => {}
                     }
                 }
                 _ => {}
@@ -154,8 +153,8 @@ impl Worker {
         }
     }
 
-    /// Begins a handshake; whether it is done already.
-    fn open(&mut self, index: usize) -> Result<bool, Errno> {
+    /// Begins a handshake.
+    fn open(&mut self, index: usize) -> Result<(), Errno> {
         let (fd, made) = self.route.open(self.first + index as u32)?;
         let slot = &mut self.slots[index];
         slot.generation = slot.generation.wrapping_add(1);
@@ -165,26 +164,43 @@ impl Worker {
         slot.fd = Some(fd);
         slot.since = clock::now();
         slot.state = State::Connecting;
+        self.under_way += 1;
         if made {
-            self.up(index);
+            self.linked(index);
         }
-        Ok(made)
+        Ok(())
     }
 
     pub(super) fn handshake_done(&mut self, index: usize) -> Result<(), Errno> {
         let Some(fd) = &self.slots[index].fd else { return Ok(()) };
         rustix::net::sockopt::socket_error(fd)??;
-        self.up(index);
+        self.linked(index);
         self.want(index, Interest::Read)
     }
 
-    fn up(&mut self, index: usize) {
+    /// The socket is connected; the protocol begins.
+    fn linked(&mut self, index: usize) {
+        let slot = &mut self.slots[index];
+        slot.state = State::Greeting;
+        slot.broken = None;
+        let (desk, kit) = (&mut self.desk, &mut self.kit);
+        match slot.session.open(clock::now(), desk, kit) {
+            Ok(()) if slot.session.is_ready() => self.up(index),
+            Ok(()) => {}
+            Err(over) => {
+                return self.connect_failed(index, why_no_greeting(over));
+            }
+        }
+        self.fresh.push(index as u32);
+    }
+
+    /// The protocol's handshake is done, too.
+    pub(super) fn up(&mut self, index: usize) {
         self.slots[index].state = State::Up;
-        self.slots[index].broken = None;
+        self.under_way -= 1;
         if self.desk.books.is_open() {
             self.desk.books.reconnects += 1;
         }
-        self.fresh.push(index as u32);
     }
 
     /// Sends on connections that were just made, and on those made in turn.
@@ -196,6 +212,9 @@ impl Worker {
 
     fn drop_socket(&mut self, index: usize) {
         let slot = &mut self.slots[index];
+        if matches!(slot.state, State::Connecting | State::Greeting) {
+            self.under_way -= 1;
+        }
         slot.fd = None;
         slot.state = State::Down;
     }
@@ -215,5 +234,15 @@ impl Worker {
             Some(fd) => self.poller.set(fd, token, interest),
             None => Ok(()),
         }
+    }
+}
+
+/// Why a connection ended before it could be used.
+fn why_no_greeting(over: Over) -> String {
+    match over {
+        Over::Error(errno) => errno_name(errno),
+        Over::Broken(why) => why.to_string(),
+        Over::TimedOut => errno_name(Errno::TIMEDOUT),
+        _ => "closed in the handshake".into(),
     }
 }

@@ -1,18 +1,18 @@
 //! One thread of the gun: its own queue, connections, randomness and books.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::io::Write as _;
+use std::collections::{BinaryHeap, VecDeque};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use profiles::sample::ThreadUse;
-use profiles::spec::{WINDOW_CLOSED, WINDOW_OPEN};
 use rustix::io::Errno;
 
-use super::link::Route;
+use super::link::{Route, errno_name};
 use super::phase::{Phase, Schedule};
 use super::poll::{Interest, Poller};
+use super::shift::Shift;
+use super::slots::Connected;
 use crate::books::Books;
 use crate::clock::{self, Ns};
 use crate::desk::Desk;
@@ -28,18 +28,24 @@ pub(super) const MS: Ns = 1_000_000;
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum State {
     Down,
+    /// The socket's handshake is under way.
     Connecting,
+    /// The socket is there, the protocol's handshake is under way.
+    Greeting,
     Up,
 }
 
 /// One connection's place. It keeps its number and its counts while the
 /// sockets in it come and go.
 #[derive(Debug)]
-pub(super) struct Slot {
+pub(super) struct Slot<S> {
     pub(super) fd: Option<OwnedFd>,
     pub(super) state: State,
     pub(super) interest: Interest,
-    pub(super) session: Session,
+    pub(super) session: S,
+    pub(super) lane: usize,
+    /// Whether it waits among the spare ones of its lane.
+    pub(super) spare: bool,
     /// The error a write met; what can still be read is read first.
     pub(super) broken: Option<Errno>,
     pub(super) generation: u32,
@@ -51,32 +57,31 @@ pub(super) struct Slot {
 
 /// One thread's share of a shot.
 #[derive(Debug)]
-pub struct Worker {
-    pub(super) slots: Vec<Slot>,
+pub struct Worker<S: Session> {
+    pub(super) slots: Vec<Slot<S>>,
     pub(super) desk: Desk,
+    pub(super) kit: S::Kit,
     pub(super) poller: Poller,
     pub(super) inbox: Box<[u8]>,
-    /// Whether new requests may be drawn.
-    pub(super) draws: bool,
-    /// No byte is written or counted from here on.
-    pub(super) until: Ns,
+    pub(super) shift: Shift,
+    /// How connecting goes, before the shot.
+    pub(super) connecting: Option<Connected>,
+    /// Handshakes under way.
+    pub(super) under_way: usize,
     /// Connections that were just made and have not sent yet.
     pub(super) fresh: Vec<u32>,
+    /// In an open loop, per lane: connections with room for a request.
+    pub(super) spare: Vec<VecDeque<u32>>,
     /// The next connection to send its first request of a phase.
     starting: usize,
     /// When a slot that is down is tried again.
     pub(super) retries: BinaryHeap<Reverse<(Ns, u32)>>,
-    phase: Phase,
     pub(super) route: Route,
     /// The number of its first connection among all threads'.
     pub(super) first: u32,
-    /// The thread that marks the window for the rig.
-    leads: bool,
     pub(super) connect_timeout: Ns,
     sweep: Ns,
     next_sweep: Ns,
-    opened: Ns,
-    cpu_opened: Ns,
     up_at_open: u32,
 }
 
@@ -100,7 +105,11 @@ pub struct Tally {
     pub varied: u64,
     /// Where it stopped; `Closed` unless it was told to.
     pub phase: Phase,
-    sockets: Vec<OwnedFd>,
+    /// Requests of an open loop that were due in the window.
+    pub offered: u64,
+    /// Those of them that were never sent.
+    pub unsent: u64,
+    pub(super) sockets: Vec<OwnedFd>,
 }
 
 impl Tally {
@@ -110,56 +119,64 @@ impl Tally {
     }
 }
 
-impl Worker {
-    /// A thread that holds connections `first..first + count`.
+impl<S: Session> Worker<S> {
+    /// A thread that holds the connections from `first` on, so many of each
+    /// lane.
     pub fn new(
         desk: Desk,
+        kit: S::Kit,
         route: Route,
         first: u32,
-        count: u32,
+        by_lane: &[u32],
         connect_timeout: Ns,
-    ) -> Result<Worker, Errno> {
+    ) -> Result<Worker<S>, Errno> {
         let sweep = (desk.timeout / 10).clamp(MS, 500 * MS);
-        let slot = |_| Slot {
+        let slot = |lane| Slot {
             fd: None,
             state: State::Down,
             interest: Interest::Read,
-            session: Session::default(),
+            session: S::new(lane),
+            lane,
+            spare: false,
             broken: None,
             generation: 0,
             since: 0,
             backoff: 0,
         };
+        let lanes = by_lane.iter().enumerate();
+        let slots = lanes
+            .flat_map(|(lane, count)| (0..*count).map(move |_| lane))
+            .map(slot);
         Ok(Worker {
-            slots: (0..count).map(slot).collect(),
+            slots: slots.collect(),
             desk,
+            kit,
             poller: Poller::new()?,
             inbox: vec![0; 128 * 1024].into_boxed_slice(),
-            draws: false,
-            until: Ns::MAX,
+            shift: Shift::new(first == 0),
+            connecting: None,
+            under_way: 0,
             fresh: Vec::new(),
+            spare: by_lane.iter().map(|_| VecDeque::new()).collect(),
             starting: usize::MAX,
             retries: BinaryHeap::new(),
-            phase: Phase::Connected,
             route,
             first,
-            leads: first == 0,
             connect_timeout,
             sweep,
             next_sweep: 0,
-            opened: 0,
-            cpu_opened: 0,
             up_at_open: 0,
         })
     }
 
     /// Fires, from warm-up to hard stop or until it is told to stop.
     pub fn fire(mut self, schedule: &Schedule, stop: &AtomicBool) -> Tally {
-        self.until = schedule.closed();
+        self.shift.until = schedule.closed();
         loop {
             let now = clock::now();
             let edge = self.advance(now, schedule);
-            if self.phase == Phase::Closed || stop.load(Ordering::Relaxed) {
+            let over = self.shift.phase == Phase::Closed;
+            if over || stop.load(Ordering::Relaxed) {
                 return self.close();
             }
             let retry = self.retry(now);
@@ -167,60 +184,56 @@ impl Worker {
                 self.next_sweep = now + self.sweep;
                 self.sweep(now);
             }
+            let due = self.send_due(now);
             let more = self.start_some();
             let idle = if more { 0 } else { LOOK_UP };
             let wake = edge.min(retry).min(self.next_sweep).min(now + idle);
-            let events = self.poller.wait(wake.saturating_sub(now));
-            for event in 0..events.unwrap_or(0) {
-                let token = self.poller.token(event);
-                let index = token as u32 as usize;
-                let slot = &self.slots[index];
-                if slot.generation != (token >> 32) as u32 {
-                    continue;
+            let wait = wake.min(due).saturating_sub(now);
+            self.take_events(wait);
+        }
+    }
+
+    /// Waits at most `wait` and deals with all that happened.
+    pub(super) fn take_events(&mut self, wait: Ns) {
+        let events = self.poller.wait(wait);
+        for event in 0..events.unwrap_or(0) {
+            let token = self.poller.token(event);
+            let index = token as u32 as usize;
+            let slot = &self.slots[index];
+            if slot.generation != (token >> 32) as u32 {
+                continue;
+            }
+            if slot.state == State::Connecting {
+                if let Err(errno) = self.handshake_done(index) {
+                    self.connect_failed(index, errno_name(errno));
                 }
-                if slot.state == State::Connecting {
-                    if let Err(errno) = self.handshake_done(index) {
-                        self.connect_failed(index, errno);
-                    }
-                } else if self.poller.is_readable(event) {
-                    self.readable(index);
-                } else {
-                    self.pump(index);
-                }
-                self.pump_fresh();
+            } else if self.poller.is_readable(event) {
+                self.readable(index);
+            } else {
+                self.pump(index);
             }
             self.pump_fresh();
         }
+        self.pump_fresh();
     }
 
     /// Enters every phase that is due; returns when the next one is.
     fn advance(&mut self, now: Ns, schedule: &Schedule) -> Ns {
         loop {
-            let (next, at) = schedule.after(self.phase);
-            if now < at || self.phase == Phase::Closed {
-                return at;
-            }
-            self.phase = next;
-            match next {
-                // Without a warm-up nothing is sent only to be given up.
-                Phase::Warmup if schedule.after(next).1 > now => {
-                    self.start_drawing();
+            match self.shift.next(now, schedule, &mut self.desk) {
+                Err(at) => return at,
+                Ok(Phase::Replace) => self.replace(now),
+                Ok(Phase::Window) => {
+                    // Those that are being replaced are on their way.
+                    let up =
+                        self.slots.iter().filter(|s| s.state != State::Down);
+                    self.up_at_open = up.count() as u32;
+                    self.starting = 0;
                 }
-                Phase::Warmup => {}
-                Phase::Gap => self.draws = false,
-                Phase::Replace => self.replace(now),
-                Phase::Window => {
-                    self.open_books();
-                    self.start_drawing();
-                }
-                Phase::Connected | Phase::Closed => {}
+                Ok(Phase::Warmup) if self.shift.draws => self.starting = 0,
+                Ok(_) => {}
             }
         }
-    }
-
-    fn start_drawing(&mut self) {
-        self.draws = true;
-        self.starting = 0;
     }
 
     /// Sends the first requests of a phase, a few at a time: were all sent
@@ -234,6 +247,29 @@ impl Worker {
         self.starting < self.slots.len()
     }
 
+    /// In an open loop: sends what is due on connections that have room, each
+    /// in turn. Returns when the next request is due that one could take.
+    fn send_due(&mut self, now: Ns) -> Ns {
+        let mut next = Ns::MAX;
+        if !self.shift.draws {
+            return next;
+        }
+        for lane in 0..self.spare.len() {
+            if !self.desk.lanes[lane].pace.is_open() {
+                continue;
+            }
+            while self.desk.lanes[lane].pace.due() <= now {
+                let Some(index) = self.spare[lane].pop_front() else { break };
+                self.slots[index as usize].spare = false;
+                self.pump(index as usize);
+            }
+            if !self.spare[lane].is_empty() {
+                next = next.min(self.desk.lanes[lane].pace.due());
+            }
+        }
+        next
+    }
+
     fn replace(&mut self, now: Ns) {
         for index in 0..self.slots.len() {
             if !self.slots[index].session.is_idle() {
@@ -242,48 +278,16 @@ impl Worker {
         }
     }
 
-    fn open_books(&mut self) {
-        // Those that are being replaced at this moment are on their way.
-        let up = self.slots.iter().filter(|s| s.state != State::Down);
-        self.up_at_open = up.count() as u32;
-        self.desk.books.open();
-        self.mark(WINDOW_OPEN);
-        self.opened = clock::now();
-        self.cpu_opened = clock::thread_cpu();
-    }
-
-    fn close(mut self) -> Tally {
-        let closed = clock::now();
-        let cpu = clock::thread_cpu();
-        if self.desk.books.is_open() {
-            self.mark(WINDOW_CLOSED);
-        }
-        let books = &mut self.desk.books;
-        for slot in &mut self.slots {
-            slot.session.end(Over::Stopped, closed, books);
-        }
-        Tally {
-            right_by_slot: self.slots.iter().map(|s| s.session.right).collect(),
-            used: ThreadUse {
-                cpu_ns: cpu.saturating_sub(self.cpu_opened),
-                wall_ns: closed.saturating_sub(self.opened),
-            },
-            books: self.desk.books,
-            opened: self.opened,
-            closed,
-            up_at_open: self.up_at_open,
-            varied: self.desk.check.varied,
-            phase: self.phase,
-            sockets: self.slots.into_iter().filter_map(|s| s.fd).collect(),
-        }
-    }
-
-    /// The rig reads the server's meters when it sees these lines.
-    fn mark(&self, line: &str) {
-        if self.leads {
-            // In one write, and without a panic if nobody listens.
-            let line = format!("{line}\n");
-            let _ = std::io::stderr().write_all(line.as_bytes());
-        }
+    fn close(self) -> Tally {
+        let Worker { mut slots, desk, mut shift, .. } = self;
+        let mut tally = shift.close(desk, |desk, now| {
+            for slot in &mut slots {
+                slot.session.end(Over::Stopped, now, desk);
+            }
+        });
+        tally.right_by_slot = slots.iter().map(|s| s.session.right()).collect();
+        tally.up_at_open = self.up_at_open;
+        tally.sockets = slots.into_iter().filter_map(|s| s.fd).collect();
+        tally
     }
 }

@@ -2,9 +2,6 @@
 
 use std::io::IoSlice;
 
-use profiles::ask::Ask;
-
-use crate::desk::Desk;
 use crate::write::Block;
 
 /// Slices of one write: enough for 1 MiB of a chunked body.
@@ -36,11 +33,13 @@ impl Out {
         self.text.is_empty() && self.block.is_none()
     }
 
-    pub(super) fn end(&self) -> u64 {
+    /// Where the queued text ends.
+    pub(crate) fn end(&self) -> u64 {
         self.base + self.text.len() as u64
     }
 
-    pub(super) fn text_sent(&self) -> u64 {
+    /// How far the text is sent.
+    pub(crate) fn text_sent(&self) -> u64 {
         self.base + self.done as u64
     }
 
@@ -50,9 +49,16 @@ impl Out {
         self.text_sent() >= end && !in_body
     }
 
-    pub(super) fn push(&mut self, desk: &mut Desk, class: usize, ask: &Ask) {
-        self.block =
-            desk.tails.write(class, ask, &mut desk.scratch, &mut self.text);
+    /// The queued text, to append to.
+    #[inline]
+    pub fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.text
+    }
+
+    /// A large body follows the text.
+    #[inline]
+    pub(super) fn set_block(&mut self, block: Option<Block>) {
+        self.block = block;
     }
 
     /// The text to send, when there is no large body.
@@ -79,8 +85,9 @@ impl Out {
         }
     }
 
+    /// `n` more bytes are sent.
     #[inline]
-    pub(super) fn advance(&mut self, n: usize) {
+    pub(crate) fn advance(&mut self, n: usize) {
         let text = n.min(self.text.len() - self.done);
         self.done += text;
         if let Some(block) = &mut self.block {
@@ -97,7 +104,8 @@ impl Out {
         }
     }
 
-    pub(super) fn clear(&mut self) {
+    /// Forgets what was queued.
+    pub(crate) fn clear(&mut self) {
         self.text.clear();
         self.done = 0;
         self.block = None;

@@ -20,49 +20,35 @@ pub enum Length {
     UntilClose,
 }
 
-/// A final or informational head over the bytes it was read from.
+/// A final or informational head, its values over the bytes they were read
+/// from.
 #[derive(Clone, Copy, Debug)]
 pub struct Head<'a> {
-    parsed: Parsed,
-    bytes: &'a [u8],
+    /// The status code.
+    pub status: u16,
+    /// How the body is delimited.
+    pub length: Length,
+    /// Whether the server will close after this answer.
+    pub close: bool,
+    /// The value of `Content-Type`.
+    pub content_type: Option<&'a [u8]>,
+    /// The value of `Content-Encoding`.
+    pub content_encoding: Option<&'a [u8]>,
 }
 
 impl<'a> Head<'a> {
-    /// The status code.
-    pub fn status(&self) -> u16 {
-        self.parsed.status
-    }
-
-    /// Whether the server will close after this answer.
-    pub fn close(&self) -> bool {
-        self.parsed.close
-    }
-
-    /// How the body is delimited.
-    pub fn length(&self) -> Length {
-        self.parsed.length
-    }
-
-    /// The value of `Content-Type`.
-    pub fn content_type(&self) -> Option<&'a [u8]> {
-        self.part(self.parsed.content_type)
-    }
-
-    /// The value of `Content-Encoding`.
-    pub fn content_encoding(&self) -> Option<&'a [u8]> {
-        self.part(self.parsed.content_encoding)
-    }
-
+    #[inline]
     pub(super) fn over(parsed: Parsed, bytes: &'a [u8]) -> Head<'a> {
-        Head { parsed, bytes }
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.bytes.len()
-    }
-
-    fn part(&self, at: Option<(u32, u32)>) -> Option<&'a [u8]> {
-        at.map(|(from, to)| &self.bytes[from as usize..to as usize])
+        let part = |at: Option<(u32, u32)>| {
+            at.map(|(from, to)| &bytes[from as usize..to as usize])
+        };
+        Head {
+            status: parsed.status,
+            length: parsed.length,
+            close: parsed.close,
+            content_type: part(parsed.content_type),
+            content_encoding: part(parsed.content_encoding),
+        }
     }
 }
 
@@ -85,17 +71,18 @@ pub struct Memo {
 }
 
 impl Memo {
-    /// Reads a head that begins at `input[0]`; the scan is where to go on
+    /// Reads a head that begins at `input[0]`, and its length; the scan is where to go on
     /// when it is not all there.
     #[inline]
     pub(super) fn read<'a>(
         &mut self,
         input: &'a [u8],
-    ) -> Result<Result<Head<'a>, Scan>, Why> {
+    ) -> Result<Result<(Head<'a>, usize), Scan>, Why> {
         if let Some(parsed) = self.parsed
             && input.starts_with(&self.bytes)
         {
-            return Ok(Ok(Head { parsed, bytes: &input[..self.bytes.len()] }));
+            let len = self.bytes.len();
+            return Ok(Ok((Head::over(parsed, &input[..len]), len)));
         }
         let mut scan = Scan::default();
         let Some(parsed) = scan.run(input)? else {
@@ -107,7 +94,7 @@ impl Memo {
             self.bytes.extend_from_slice(bytes);
             self.parsed = Some(parsed);
         }
-        Ok(Ok(Head { parsed, bytes }))
+        Ok(Ok((Head::over(parsed, bytes), bytes.len())))
     }
 }
 

@@ -36,6 +36,8 @@ pub struct Answer {
     pub status: u16,
     /// Body bytes, framing removed.
     pub body_bytes: u64,
+    /// Messages in it, where an answer is a stream of them.
+    pub messages: u64,
     /// Whether the server said, or the framing means, that it will close.
     pub close: bool,
 }
@@ -76,6 +78,9 @@ pub enum Why {
     /// The one who takes the body wants no more of it.
     #[error("the body is longer than any right answer")]
     BodyTooLong,
+    /// A protocol above HTTP/1.1 or beside it was broken; in words.
+    #[error("{0}")]
+    Protocol(&'static str),
     /// The answer came before its request was sent in full.
     #[error("the answer came before the request was sent in full")]
     Early,
@@ -204,6 +209,7 @@ impl Reader {
         Step::Done(Answer {
             status: self.status,
             body_bytes: std::mem::take(&mut self.body_bytes),
+            messages: 0,
             close: self.close,
         })
     }
@@ -218,7 +224,7 @@ impl Reader {
             return self.feed_carried(input, sink);
         }
         match memo.read(input) {
-            Ok(Ok(head)) => (head.len(), self.begin(&head, sink)),
+            Ok(Ok((head, len))) => (len, self.begin(&head, sink)),
             Ok(Err(scan)) => {
                 let n = input.len().min(MAX_HEAD + 1);
                 self.carry.extend_from_slice(&input[..n]);
@@ -257,16 +263,16 @@ impl Reader {
     }
 
     fn begin(&mut self, head: &Head<'_>, sink: &mut impl Sink) -> Option<Step> {
-        if (100..200).contains(&head.status()) {
-            let upgrade = head.status() == 101;
+        if (100..200).contains(&head.status) {
+            let upgrade = head.status == 101;
             return upgrade.then_some(Step::Broken(Why::Upgrade));
         }
-        (self.status, self.body_bytes) = (head.status(), 0);
-        self.close = head.close();
+        (self.status, self.body_bytes) = (head.status, 0);
+        self.close = head.close;
         if let Err(why) = sink.head(head) {
             return Some(Step::Broken(why));
         }
-        match head.length() {
+        match head.length {
             Length::None | Length::Fixed(0) => return Some(self.done()),
             Length::Fixed(n) => self.state = State::Fixed(n),
             Length::Chunked => self.state = State::Chunked(Chunks::default()),

@@ -262,6 +262,9 @@ pub fn spec(definition: &str, target: SocketAddr, connections: u32) -> Spec {
         window_ns: 300 * MS,
         timeout_ns: 5_000 * MS,
         data_dir: Default::default(),
+        rate_per_s: None,
+        engine: Default::default(),
+        tokens: Vec::new(),
     }
 }
 

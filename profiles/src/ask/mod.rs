@@ -4,11 +4,16 @@
 //! method, target and headers, so an entry cannot tell the one from the other.
 //! The bytes on the wire are each one's own business.
 
+mod body;
+mod draw;
+
+pub use body::Body;
+pub use draw::Drawer;
+
 use std::{fmt::Write as _, sync::Arc};
 
-use crate::data::{STATIC_FILES, UPLOAD_MAX_BYTES, UploadBlock};
-use crate::profile::{Class, Framing, Kind, Lane, Profile};
-use crate::rng::Rng;
+use crate::data::{STATIC_FILES, UPLOAD_MAX_BYTES};
+use crate::profile::Framing;
 
 /// The largest upload body of the contract, in bytes.
 pub const MAX_BODY: u32 = UPLOAD_MAX_BYTES as u32;
@@ -59,31 +64,109 @@ pub enum Ask {
         /// The `Accept-Encoding` header, if any.
         accept_encoding: Option<Arc<str>>,
     },
-}
-
-/// The body of a request.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Body {
-    /// None; neither length nor coding header is sent.
-    None,
-    /// One decimal integer.
-    Integer(i64, Framing),
-    /// A slice of the upload block.
-    Slice {
-        /// Where it begins.
-        offset: u32,
+    /// `GET /async-db`: rows of a price range, in any order.
+    AsyncDb {
+        /// The lowest price.
+        min: i64,
+        /// The highest price.
+        max: i64,
+        /// At most so many rows.
+        limit: u32,
+        /// The `Accept-Encoding` header, if any.
+        accept_encoding: Option<Arc<str>>,
+    },
+    /// `GET /crud/items/<id>`, the id padded with zeros to five digits.
+    CrudRead {
+        /// The row.
+        id: i64,
+    },
+    /// `GET /crud/items?category=&page=&limit=`, the page padded to two.
+    CrudList {
+        /// The category.
+        category: Arc<str>,
+        /// The page, from 1.
+        page: u32,
+        /// The page size.
+        limit: u32,
+    },
+    /// `POST /crud/items` of a new row.
+    CrudCreate {
+        /// Its id.
+        id: i64,
+        /// Its price.
+        price: i64,
+        /// Its quantity, a keyed function of the two.
+        quantity: i64,
+    },
+    /// `PUT /crud/items/<id>`, the id padded like that of a read.
+    CrudUpdate {
+        /// The row.
+        id: i64,
+        /// The new price.
+        price: i64,
+        /// The new quantity, a keyed function of the two.
+        quantity: i64,
+    },
+    /// `GET /api/items/<id>`.
+    ItemRead {
+        /// The row.
+        id: i64,
+        /// The `Accept-Encoding` header, if any.
+        accept_encoding: Option<Arc<str>>,
+    },
+    /// `POST /api/items/<id>`.
+    ItemWrite {
+        /// The row.
+        id: i64,
+        /// The new price.
+        price: i64,
+        /// The new quantity, a keyed function of the two.
+        quantity: i64,
+    },
+    /// `GET /api/me` with the token of one user.
+    Me {
+        /// The user.
+        id: i64,
+        /// The `Accept-Encoding` header, if any.
+        accept_encoding: Option<Arc<str>>,
+    },
+    /// gRPC `GetSum`.
+    GrpcSum {
+        /// The first operand.
+        a: i32,
+        /// The second operand.
+        b: i32,
+    },
+    /// gRPC `StreamSum`: `count` replies, the i-th `a + b + i`.
+    GrpcStream {
+        /// The first operand.
+        a: i32,
+        /// The second operand.
+        b: i32,
+        /// How many replies.
+        count: u32,
+    },
+    /// A WebSocket text message that must come back.
+    WsEcho {
+        /// What its text is made of.
+        salt: u64,
         /// Its length in bytes.
         len: u32,
-        /// How it is framed.
-        framing: Framing,
     },
 }
 
 impl Ask {
-    /// `GET` or `POST`.
+    /// `GET`, `POST` or `PUT`. A WebSocket message has none; its connection
+    /// was a `GET`.
     pub fn method(&self) -> &'static str {
         match self {
-            Ask::Sum { body: Some(_), .. } | Ask::Upload { .. } => "POST",
+            Ask::Sum { body: Some(_), .. }
+            | Ask::Upload { .. }
+            | Ask::CrudCreate { .. }
+            | Ask::ItemWrite { .. }
+            | Ask::GrpcSum { .. }
+            | Ask::GrpcStream { .. } => "POST",
+            Ask::CrudUpdate { .. } => "PUT",
             _ => "GET",
         }
     }
@@ -103,6 +186,28 @@ impl Ask {
                 let name = STATIC_FILES.get(*file).map_or("", |f| f.name);
                 write!(out, "/static/{name}")
             }
+            Ask::AsyncDb { min, max, limit, .. } => {
+                write!(out, "/async-db?min={min}&max={max}&limit={limit}")
+            }
+            Ask::CrudRead { id } | Ask::CrudUpdate { id, .. } => {
+                write!(out, "/crud/items/{id:05}")
+            }
+            Ask::CrudList { category, page, limit } => write!(
+                out,
+                "/crud/items?category={category}&page={page:02}&limit={limit}"
+            ),
+            Ask::CrudCreate { .. } => write!(out, "/crud/items"),
+            Ask::ItemRead { id, .. } | Ask::ItemWrite { id, .. } => {
+                write!(out, "/api/items/{id}")
+            }
+            Ask::Me { .. } => write!(out, "/api/me"),
+            Ask::GrpcSum { .. } => {
+                write!(out, "/benchmark.BenchmarkService/GetSum")
+            }
+            Ask::GrpcStream { .. } => {
+                write!(out, "/benchmark.BenchmarkService/StreamSum")
+            }
+            Ask::WsEcho { .. } => write!(out, "/ws"),
         };
     }
 
@@ -118,7 +223,10 @@ impl Ask {
     pub fn accept_encoding(&self) -> Option<&str> {
         match self {
             Ask::Json { accept_encoding, .. }
-            | Ask::Static { accept_encoding, .. } => accept_encoding.as_deref(),
+            | Ask::Static { accept_encoding, .. }
+            | Ask::AsyncDb { accept_encoding, .. }
+            | Ask::ItemRead { accept_encoding, .. }
+            | Ask::Me { accept_encoding, .. } => accept_encoding.as_deref(),
             _ => None,
         }
     }
@@ -132,113 +240,13 @@ impl Ask {
             Ask::Upload { offset, len, framing } => {
                 Body::Slice { offset, len, framing }
             }
+            Ask::CrudCreate { .. }
+            | Ask::CrudUpdate { .. }
+            | Ask::ItemWrite { .. } => Body::Json,
+            Ask::GrpcSum { .. } | Ask::GrpcStream { .. } => Body::Message,
             _ => Body::None,
         }
     }
-}
-
-/// Draws a profile's requests: the class by its share, then its values.
-#[derive(Clone, Debug)]
-pub struct Drawer {
-    classes: Vec<(usize, Class)>,
-    /// Shared texts per class, so that drawing allocates nothing.
-    texts: Vec<(Arc<str>, Option<Arc<str>>)>,
-    total: u64,
-}
-
-impl Drawer {
-    /// The mix of one lane of `profile`, or the name of the first class that
-    /// this version cannot draw.
-    pub fn new(profile: &Profile, lane: Lane) -> Result<Drawer, String> {
-        let classes: Vec<(usize, Class)> = profile
-            .classes
-            .iter()
-            .cloned()
-            .enumerate()
-            .filter(|(_, c)| c.lane == lane)
-            .collect();
-        if let Some((_, c)) = classes.iter().find(|(_, c)| !c.kind.is_plain()) {
-            return Err(c.name.clone());
-        }
-        let texts = classes
-            .iter()
-            .map(|(_, c)| {
-                let path = match &c.kind {
-                    Kind::Sum { path, .. } | Kind::Json { path, .. } => path,
-                    _ => "",
-                };
-                (path.into(), c.accept_encoding.as_deref().map(Into::into))
-            })
-            .collect();
-        let total = classes.iter().map(|(_, c)| u64::from(c.share)).sum();
-        Ok(Drawer { classes, texts, total })
-    }
-
-    /// The next request and the index of its class in the profile. `None`
-    /// only when the lane has no classes.
-    #[inline]
-    pub fn draw(&self, rng: &mut Rng) -> Option<(usize, Ask)> {
-        let mut left = rng.below(self.total);
-        for ((index, class), (path, accept)) in
-            self.classes.iter().zip(&self.texts)
-        {
-            let share = u64::from(class.share);
-            if left < share {
-                let ask = draw_kind(&class.kind, path, accept, rng)?;
-                return Some((*index, ask));
-            }
-            left -= share;
-        }
-        None
-    }
-}
-
-fn draw_kind(
-    kind: &Kind,
-    path: &Arc<str>,
-    accept: &Option<Arc<str>>,
-    rng: &mut Rng,
-) -> Option<Ask> {
-    Some(match kind {
-        Kind::Sum { operands: r, body, .. } => Ask::Sum {
-            path: path.clone(),
-            a: rng.between(r.low, r.high),
-            b: rng.between(r.low, r.high),
-            body: body.map(|f| (rng.between(r.low, r.high), f)),
-        },
-        Kind::Pipeline => Ask::Pipeline,
-        Kind::Json { counts, multiplier, must_encode, .. } => {
-            let counts = rng.pick(counts)?;
-            Ask::Json {
-                path: path.clone(),
-                count: rng.between(counts.low, counts.high) as u32,
-                multiplier: multiplier.map(|m| rng.between(m.low, m.high)),
-                accept_encoding: accept.clone(),
-                must_encode: *must_encode,
-            }
-        }
-        Kind::Upload { sizes, body } => {
-            let sizes = rng.pick(sizes)?;
-            let len = rng.between(sizes.low as i64, sizes.high as i64);
-            let len = len.clamp(0, i64::from(MAX_BODY)) as u32;
-            let last = UploadBlock::last_offset(len as usize)?;
-            Ask::Upload {
-                offset: rng.below(last as u64 + 1) as u32,
-                len,
-                framing: *body,
-            }
-        }
-        Kind::Static { files } => {
-            let file = if files.is_empty() {
-                rng.below(STATIC_FILES.len() as u64) as usize
-            } else {
-                let name = rng.pick(files)?;
-                STATIC_FILES.iter().position(|f| f.name == name)?
-            };
-            Ask::Static { file, accept_encoding: accept.clone() }
-        }
-        _ => return None,
-    })
 }
 
 #[cfg(test)]
