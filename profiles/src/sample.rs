@@ -245,6 +245,10 @@ impl Sample {
         let right_by_class = classes.map(|c| c.right).sum();
         let by_word: u64 = self.wrong_by.values().sum();
         let by_status: u64 = self.statuses.values().sum();
+        let (offered, sent_or_not) = match &self.open_loop {
+            Some(open) => (open.offered, open.pacing.count() + open.unsent),
+            None => (0, 0),
+        };
         for (what, expected, found) in [
             (
                 "sent = right + wrong + faults + timed out + unanswered",
@@ -258,6 +262,7 @@ impl Sample {
             ("unanswered ages", self.unanswered, self.unanswered_age.count()),
             ("sent by class", self.sent, sent_by_class),
             ("right by class", self.right, right_by_class),
+            ("offered = sent + unsent", offered, sent_or_not),
         ] {
             if expected != found {
                 return Err(OpenBooks { what, expected, found });

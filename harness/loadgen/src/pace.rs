@@ -70,18 +70,14 @@ impl Pace {
         Some(Leave::Due(due))
     }
 
-    /// How many requests of this thread were taken since the start, and how
-    /// many more were due before `end`.
-    pub fn offered(&self, end: Ns) -> (u64, u64) {
-        let taken = (self.next - self.first) / self.stride;
-        let Some(rate) = self.per_ns else { return (taken, 0) };
+    /// How many requests of this thread were due since the start and before
+    /// `end`, or were taken.
+    pub fn offered(&self, end: Ns) -> u64 {
         let mut rest = self.clone();
-        let mut left = 0;
-        while rest.at(rate, rest.next) < end {
+        while rest.per_ns.is_some_and(|rate| rest.at(rate, rest.next) < end) {
             rest.next += rest.stride;
-            left += 1;
         }
-        (taken, left)
+        (rest.next - rest.first) / rest.stride
     }
 
     fn at(&self, per_ns: f64, index: u64) -> Ns {
@@ -122,9 +118,9 @@ mod tests {
         assert_eq!(pace.take(0), Some(Leave::Due(0)));
         assert_eq!(pace.take(0), None);
         assert_eq!(pace.due(), 50_000_000);
-        assert_eq!(pace.offered(1_000_000_000), (1, 19));
+        assert_eq!(pace.offered(1_000_000_000), 20);
         assert_eq!(pace.take(1_000_000_000), Some(Leave::Due(50_000_000)));
-        assert_eq!(pace.offered(1_000_000_000), (2, 18));
+        assert_eq!(pace.offered(60_000_000), 2);
     }
 
     #[test]

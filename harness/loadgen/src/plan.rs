@@ -80,7 +80,16 @@ pub enum PlanError {
 impl Plan {
     /// Reads a spec and what it points to.
     pub fn new(json: &str) -> Result<Plan, PlanError> {
-        let spec: Spec = serde_json::from_str(json).map_err(PlanError::Json)?;
+        Plan::of(Plan::read(json)?)
+    }
+
+    /// Reads a spec alone.
+    pub fn read(json: &str) -> Result<Spec, PlanError> {
+        serde_json::from_str(json).map_err(PlanError::Json)
+    }
+
+    /// Reads what a spec points to.
+    pub fn of(spec: Spec) -> Result<Plan, PlanError> {
         check_numbers(&spec)?;
         let file = format!("{}.toml", spec.profile);
         let profile =

@@ -197,7 +197,7 @@ fn sample(plan: &Plan, tallies: Vec<Tally>) -> anyhow::Result<Sample> {
         all.messages += books.messages;
         if let Some(open) = &mut all.open_loop {
             open.offered += tally.offered;
-            open.unsent += tally.unsent;
+            open.unsent += tally.offered.saturating_sub(books.pacing.count());
             open.pacing.merge(&books.pacing);
         }
         all.threads.push(tally.used);

@@ -61,6 +61,37 @@ fn help_and_version_are_answered() {
     assert_eq!(code, Some(0));
     assert!(text.contains("Exit codes"), "{text}");
     assert_eq!(run("--bogus"), (Some(2), String::new()));
+    assert_eq!(run("--rate"), (Some(2), String::new()));
+}
+
+/// 200 a second for 300 ms are 60, however fast the server is.
+#[test]
+fn a_rate_on_the_command_line_makes_an_open_loop() {
+    let peer = Peer::right();
+    let (_data, input) = peer::on_disk(&bare(BASELINE, peer.addr, 4));
+    let fire = |rate: &str| {
+        Command::new(env!("CARGO_BIN_EXE_loadgen"))
+            .args(["--rate", rate])
+            .stdin(std::fs::File::open(&input).unwrap())
+            .output()
+            .unwrap()
+    };
+    let output = fire("200");
+    let Shot::Measured(sample) =
+        serde_json::from_slice(&output.stdout).unwrap()
+    else {
+        panic!("no window at 200 a second");
+    };
+    let open = sample.open_loop.as_ref().unwrap();
+    assert_eq!(open.rate_per_s, 200.0);
+    let window = sample.window_asked_ns as f64 / 1e9;
+    assert!((open.offered as f64 - 200.0 * window).abs() <= 1.0);
+    assert_eq!(open.offered, sample.sent + open.unsent);
+    assert_eq!(open.pacing.count(), sample.sent);
+    sample.check_books().unwrap();
+    for wrong in ["0", "-3", "inf", "fast"] {
+        assert_eq!(fire(wrong).status.code(), Some(2), "{wrong}");
+    }
 }
 
 #[test]

@@ -95,13 +95,12 @@ impl Shift {
         }
         stop(&mut desk, closed);
         desk.drop_returned(closed);
+        // Drawn but never begun is unsent, like what was not drawn at all.
         let open = desk.lanes.iter().filter(|lane| lane.pace.is_open());
-        let (mut offered, mut unsent) = (0, 0);
-        for lane in open.filter(|_| counted) {
-            let (taken, left) = lane.pace.offered(closed.min(self.until));
-            offered += taken + left;
-            unsent += left;
-        }
+        let offered = open
+            .filter(|_| counted)
+            .map(|lane| lane.pace.offered(closed.min(self.until)))
+            .sum();
         Tally {
             used: ThreadUse {
                 cpu_ns: cpu.saturating_sub(self.cpu_opened),
@@ -113,7 +112,6 @@ impl Shift {
             closed,
             phase: self.phase,
             offered,
-            unsent,
             right_by_slot: Vec::new(),
             up_at_open: 0,
             sockets: Vec::new(),

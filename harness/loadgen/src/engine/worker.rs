@@ -107,8 +107,6 @@ pub struct Tally {
     pub phase: Phase,
     /// Requests of an open loop that were due in the window.
     pub offered: u64,
-    /// Those of them that were never sent.
-    pub unsent: u64,
     pub(super) sockets: Vec<OwnedFd>,
 }
 
