@@ -9,6 +9,7 @@
 
 mod body;
 mod head;
+pub mod huffman;
 
 pub use head::{Head, Length, Memo};
 
