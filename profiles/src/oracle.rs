@@ -6,6 +6,7 @@
 
 mod decode;
 mod json;
+mod keyed;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -13,6 +14,7 @@ use crate::ask::Ask;
 use crate::data::{Dataset, STATIC_FILES, StaticFile};
 
 pub use decode::Coding;
+pub use keyed::keyed_quantity;
 
 /// A complete reply, framing removed, content coding not.
 #[derive(Clone, Copy, Debug)]

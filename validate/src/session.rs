@@ -80,10 +80,17 @@ impl Session<'_> {
         }
     }
 
-    /// Draws the profile's own requests, as the load does.
+    /// Draws the profile's own requests, as the load does, if the answers to
+    /// all of them can be judged here.
     pub(crate) fn drawer(&self) -> Result<Drawer, Box<Miss>> {
-        Drawer::new(self.profile, Lane::Main).map_err(|class| {
-            let why = format!("requests of class {class} cannot be drawn");
+        let classes = &self.profile.classes;
+        let foreign = classes.iter().find(|c| !c.kind.is_plain());
+        match foreign.map(|class| class.name.clone()) {
+            None => Drawer::new(self.profile, Lane::Main),
+            Some(class) => Err(class),
+        }
+        .map_err(|class| {
+            let why = format!("requests of class {class} cannot be judged");
             Miss::skip(&why, "judge it with a version that knows this class")
         })
     }
