@@ -5,6 +5,7 @@
 //! framing: it is handed a complete reply.
 
 mod decode;
+mod grpc;
 mod json;
 mod keyed;
 
@@ -15,6 +16,7 @@ use crate::data::{Dataset, STATIC_FILES, StaticFile};
 
 pub use decode::Coding;
 pub use keyed::keyed_quantity;
+pub use grpc::{Sums, sum_reply};
 
 /// A complete reply, framing removed, content coding not.
 #[derive(Clone, Copy, Debug)]

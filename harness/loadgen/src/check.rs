@@ -7,6 +7,7 @@
 //! and put to the oracle: so identical bytes cost one comparison, another
 //! legal layout costs a full judgement, and nothing is sampled or trusted.
 
+mod grpc;
 mod shelf;
 
 use std::rc::Rc;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use profiles::ask::Ask;
 use profiles::oracle::{Oracle, Reply, Wrong};
 
+pub use grpc::GrpcWatch;
 pub use shelf::Shelf;
 
 use shelf::{ByKey, Kept};

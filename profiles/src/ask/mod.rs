@@ -8,6 +8,8 @@ mod body;
 mod draw;
 
 pub use body::Body;
+#[cfg(test)]
+pub(crate) use body::varint;
 pub use draw::Drawer;
 
 use std::{fmt::Write as _, sync::Arc};
