@@ -15,8 +15,8 @@ use crate::ask::Ask;
 use crate::data::{Dataset, STATIC_FILES, StaticFile};
 
 pub use decode::Coding;
-pub use keyed::keyed_quantity;
 pub use grpc::{Sums, sum_reply};
+pub use keyed::keyed_quantity;
 
 /// A complete reply, framing removed, content coding not.
 #[derive(Clone, Copy, Debug)]
