@@ -24,14 +24,17 @@ const KEY_BITS: usize = 2048;
 const SERIAL: [u8; 8] = [0x41, 0x52, 0x45, 0x4e, 0x41, 0x00, 0x00, 0x01];
 
 /// Certificate and key, both PEM.
-pub(crate) struct Identity {
-    pub(crate) certificate: String,
-    pub(crate) key: String,
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// The certificate.
+    pub certificate: String,
+    /// Its key, as PKCS #8.
+    pub key: String,
 }
 
 /// Makes the identity. Nothing in it depends on any input, so none of the
 /// steps can fail on one machine and not on another.
-pub(crate) fn identity() -> Identity {
+pub fn identity() -> Identity {
     const FIXED: &str = "all inputs are fixed";
     let mut stream = Stream::named("certs/server.key");
     let key = rsa::PrivateKey::new(stream.cipher(), KEY_BITS).expect(FIXED);

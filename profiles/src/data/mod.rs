@@ -29,6 +29,7 @@ mod text;
 mod upload;
 mod words;
 
+pub use cert::{Identity, identity};
 pub use dataset::{
     CATEGORIES, Dataset, DatasetError, ITEMS, Item, NAMES, Rating, TAGS,
 };

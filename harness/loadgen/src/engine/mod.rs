@@ -32,7 +32,7 @@ pub use worker::Tally;
 use crate::desk::Desk;
 use crate::plan::{Plan, share};
 use crate::report::{self, Failed};
-use crate::session::{Http1, Session};
+use crate::session::{Http1, Session, Tls};
 use crate::{clock, limits};
 use worker::Worker;
 
@@ -183,6 +183,7 @@ impl Crew {
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         match self.plan.profile.protocol {
             Protocol::Http1 => self.work::<Http1>(desk),
+            Protocol::Http1Tls => self.work::<Tls<Http1>>(desk),
             other => self.unfit(format!("{other:?} is not spoken yet")),
         }
     }

@@ -7,6 +7,7 @@
 mod flight;
 mod http1;
 mod out;
+mod tls;
 
 use std::fmt;
 
@@ -15,6 +16,7 @@ use rustix::io::Errno;
 pub use flight::Flight;
 pub use http1::Http1;
 pub use out::{Out, SLICES};
+pub use tls::Tls;
 
 use crate::clock::Ns;
 use crate::desk::Desk;

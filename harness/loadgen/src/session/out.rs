@@ -17,6 +17,8 @@ pub struct Out {
     /// Text sent before what is in `text`.
     base: u64,
     block: Option<Block>,
+    /// Whether the text itself is part of a large body.
+    large: bool,
 }
 
 impl Out {
@@ -61,10 +63,17 @@ impl Out {
         self.block = block;
     }
 
+    /// The text is a large body, wrapped; more of it may follow.
+    #[inline]
+    pub(super) fn set_large(&mut self, large: bool) {
+        self.large = large;
+    }
+
     /// The text to send, when there is no large body.
     #[inline]
     pub fn text(&self) -> Option<&[u8]> {
-        self.block.is_none().then_some(&self.text[self.done..])
+        let large = self.large || self.block.is_some();
+        (!large).then_some(&self.text[self.done..])
     }
 
     /// All there is to send, as far as it goes into `out`; returns how many
@@ -109,5 +118,6 @@ impl Out {
         self.text.clear();
         self.done = 0;
         self.block = None;
+        self.large = false;
     }
 }
