@@ -5,9 +5,13 @@
 //! framing: it is handed a complete reply.
 
 mod decode;
+mod found;
 mod grpc;
 mod json;
 mod keyed;
+mod list;
+mod me;
+mod stored;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -100,6 +104,8 @@ impl Wrong {
 pub struct Oracle {
     dataset: Dataset,
     files: BTreeMap<usize, Arc<[u8]>>,
+    /// The seed of the shot: what its writes are keyed by.
+    run: u64,
 }
 
 impl Oracle {
@@ -114,7 +120,13 @@ impl Oracle {
             .enumerate()
             .filter_map(|(i, f)| Some((i, file(f.name)?.into())))
             .collect();
-        Oracle { dataset, files }
+        Oracle { dataset, files, run: 0 }
+    }
+
+    /// The same oracle for answers to requests drawn with `seed`, which the
+    /// quantities they write are keyed by.
+    pub fn with_run(self, seed: u64) -> Oracle {
+        Oracle { run: seed, ..self }
     }
 
     /// An oracle over the generated data, made in memory in milliseconds.
@@ -140,7 +152,7 @@ impl Oracle {
             let bytes = std::fs::read(&path).map_err(|e| named(&path, e))?;
             files.insert(i, bytes.into());
         }
-        Ok(Oracle { dataset, files })
+        Ok(Oracle { dataset, files, run: 0 })
     }
 
     /// The dataset it answers from.
@@ -148,10 +160,32 @@ impl Oracle {
         &self.dataset
     }
 
+    /// The status code of the right answer.
+    #[inline]
+    pub fn status(ask: &Ask) -> u16 {
+        match ask {
+            Ask::CrudCreate { .. } => 201,
+            Ask::ItemWrite { .. } => 204,
+            Ask::WsEcho { .. } => 101,
+            _ => 200,
+        }
+    }
+
     /// Judges one reply. Whole bodies are compared, decoded if need be.
+    ///
+    /// A right answer that is one row of the database, or none, costs no
+    /// allocation unless it is compressed or writes its texts with escapes.
+    /// The first answer with rows makes [`Rows`](crate::data::Rows), if
+    /// nobody did before. gRPC calls and WebSocket messages are not judged
+    /// here: they are no documents, see [`grpc`].
     pub fn judge(&self, ask: &Ask, reply: &Reply<'_>) -> Result<(), Wrong> {
-        if reply.status != 200 {
-            return Err(Wrong::Status { expected: 200, found: reply.status });
+        let (expected, found) = (Oracle::status(ask), reply.status);
+        if found != expected {
+            return Err(Wrong::Status { expected, found });
+        }
+        if matches!(ask, Ask::ItemWrite { .. }) {
+            // Without a body it has no type or coding either.
+            return same(b"", reply.body);
         }
         content_type(ask, reply.content_type)?;
         let limit = self.longest(ask);
@@ -189,6 +223,13 @@ impl Oracle {
                 Some(1 << 63 | u64::from(*count) << 40 | m)
             }
             Ask::Static { file, .. } => Some(*file as u64),
+            // 20 bits hold every price, the limit is clamped anyway.
+            Ask::AsyncDb { min, max, limit, .. } => {
+                let price =
+                    |p: &i64| u64::try_from(*p).ok().filter(|p| *p < 1 << 20);
+                let limit = u64::from(*limit.clamp(&1, &50));
+                Some(1 << 62 | price(min)? << 28 | price(max)? << 8 | limit)
+            }
             _ => None,
         }
     }
@@ -203,7 +244,10 @@ impl Oracle {
         match ask {
             Ask::Static { file, .. } => self.file(*file).map_or(0, <[u8]>::len),
             // Generous white space is legal in JSON.
-            Ask::Json { .. } => 1 << 20,
+            Ask::Json { .. } | Ask::AsyncDb { .. } | Ask::CrudList { .. } => {
+                1 << 20
+            }
+            ask if is_json(ask) => 1 << 16,
             _ => 64,
         }
     }
@@ -221,12 +265,49 @@ impl Oracle {
                 Some(right) => same(right, body),
                 None => Err(Wrong::Body("the oracle has no such file".into())),
             },
-            _ => {
-                let right = self.exact(ask).unwrap_or_default();
-                same(right.as_bytes(), body)
+            Ask::AsyncDb { min, max, limit, .. } => {
+                stored::async_db(*min, *max, *limit, body).map_err(Wrong::Body)
             }
+            Ask::CrudRead { id } => {
+                stored::crud_read(self.run, *id, body).map_err(Wrong::Body)
+            }
+            Ask::CrudList { category, page, limit } => {
+                stored::crud_list(self.run, category, *page, *limit, body)
+                    .map_err(Wrong::Body)
+            }
+            Ask::CrudCreate { id, price, quantity } => {
+                stored::crud_create((*id, *price, *quantity), body)
+                    .map_err(Wrong::Body)
+            }
+            Ask::CrudUpdate { id, price, quantity } => {
+                stored::crud_update((*id, *price, *quantity), body)
+                    .map_err(Wrong::Body)
+            }
+            Ask::ItemRead { id, .. } => {
+                stored::item_read(self.run, *id, body).map_err(Wrong::Body)
+            }
+            Ask::Me { id, .. } => stored::me(*id, body).map_err(Wrong::Body),
+            _ => match self.exact(ask) {
+                Some(right) => same(right.as_bytes(), body),
+                None => Err(Wrong::Body("it is not judged as a whole".into())),
+            },
         }
     }
+}
+
+/// Whether the answer is a JSON document.
+fn is_json(ask: &Ask) -> bool {
+    matches!(
+        ask,
+        Ask::Json { .. }
+            | Ask::AsyncDb { .. }
+            | Ask::CrudRead { .. }
+            | Ask::CrudList { .. }
+            | Ask::CrudCreate { .. }
+            | Ask::CrudUpdate { .. }
+            | Ask::ItemRead { .. }
+            | Ask::Me { .. }
+    )
 }
 
 /// Under `json-comp`, an answer must be compressed when the client asks.
@@ -236,7 +317,7 @@ fn must_encode(ask: &Ask) -> bool {
 
 fn content_type(ask: &Ask, found: Option<&str>) -> Result<(), Wrong> {
     let allowed: &[&'static str] = match ask {
-        Ask::Json { .. } => &["application/json"],
+        ask if is_json(ask) => &["application/json"],
         Ask::Static { file, .. } => {
             STATIC_FILES.get(*file).map_or(&[], |f| f.content_types)
         }

@@ -40,21 +40,8 @@ pub struct Tags {
 }
 
 impl Tags {
-    /// Adds one; false when it is none of [`TAGS`] or there is no room.
-    pub fn push(&mut self, tag: &str) -> bool {
-        let index = TAGS.iter().position(|t| *t == tag);
-        let (Some(index), Some(slot)) =
-            (index, self.indices.get_mut(usize::from(self.count)))
-        else {
-            return false;
-        };
-        *slot = index as u8;
-        self.count += 1;
-        true
-    }
-
     /// The tags in their order.
-    pub fn iter(&self) -> impl Iterator<Item = &'static str> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = &'static str> + Clone + '_ {
         let indices = &self.indices[..usize::from(self.count)];
         indices.iter().map(|i| TAGS[usize::from(*i)])
     }

@@ -18,13 +18,17 @@ pub enum Coding {
 
 impl Coding {
     fn parse(text: &str) -> Option<Coding> {
-        match text.trim().to_ascii_lowercase().as_str() {
-            "" | "identity" => Some(Coding::Identity),
-            // RFC 9110 section 8.4.1.3: x-gzip is gzip.
-            "gzip" | "x-gzip" => Some(Coding::Gzip),
-            "br" => Some(Coding::Brotli),
-            _ => None,
-        }
+        // RFC 9110 section 8.4.1.3: x-gzip is gzip.
+        const NAMES: [(&str, Coding); 5] = [
+            ("", Coding::Identity),
+            ("identity", Coding::Identity),
+            ("gzip", Coding::Gzip),
+            ("x-gzip", Coding::Gzip),
+            ("br", Coding::Brotli),
+        ];
+        let text = text.trim();
+        let known = NAMES.iter().find(|(n, _)| n.eq_ignore_ascii_case(text));
+        known.map(|(_, coding)| *coding)
     }
 
     fn word(self) -> &'static str {
