@@ -38,6 +38,24 @@ need_tools() {
     die 5 "Rust $need or later is needed, found $found: rustup update stable, then run this again"
 }
 
+# need_packages COMMAND:PACKAGE...: installs the packages whose command is
+# missing; fails, and says what to install, where that cannot be done.
+need_packages() {
+  local pair missing=() install
+  for pair in "$@"; do have "${pair%%:*}" || missing+=("${pair#*:}"); done
+  ((${#missing[@]})) || return 0
+  if ((EUID == 0)) && have apt-get; then
+    say "installing ${missing[*]}"
+    export DEBIAN_FRONTEND=noninteractive
+    install=(apt-get install -qq -y --no-install-recommends "${missing[@]}")
+    "${install[@]}" >"$ARENA_CACHE/apt.log" 2>&1 && return
+    { apt-get update -qq || true; } >&2
+    "${install[@]}" >"$ARENA_CACHE/apt.log" 2>&1 && return
+  fi
+  say "missing: apt-get install ${missing[*]}"
+  return 1
+}
+
 # prepare_host ARGS...: makes what containers need, when a run with these
 # arguments will use them: asked for by name, or by default where an engine
 # answers.

@@ -1,0 +1,90 @@
+//! The workloads, and what loadgen must reach in each.
+
+use crate::server::Speaks;
+use crate::tool::Peer;
+
+/// One row of the table.
+pub struct Workload {
+    pub name: &'static str,
+    pub title: &'static str,
+    pub speaks: Speaks,
+    /// As in a profile's definition.
+    protocol: &'static str,
+    pub connections: u32,
+    pub in_flight: u32,
+    /// The class that loadgen draws from, in a profile's words.
+    class: &'static str,
+    /// What a peer asks, of the same size.
+    pub target: &'static str,
+    /// `None` is a row of loadgen alone.
+    pub peer: Option<Peer>,
+    /// CPU per answer, loadgen over the peer, at most.
+    pub goal: Option<f64>,
+    /// The same of user time alone.
+    pub user_goal: Option<f64>,
+}
+
+const SUM: &str = "ask = \"sum\"\npath = \"/baseline11\"\n\
+                   operands = \"1000-9999\"";
+const FILES: &str = "ask = \"static\"\nfiles = [\"components.css\", \
+                     \"app.js\"]";
+const H1: Workload = Workload {
+    name: "h1-64",
+    title: "HTTP/1.1 keep-alive, 64 connections",
+    speaks: Speaks::Http1,
+    protocol: "http1",
+    connections: 64,
+    in_flight: 1,
+    class: SUM,
+    target: "/baseline11?a=1234&b=4321",
+    peer: Some(Peer::Wrk),
+    goal: Some(0.90),
+    user_goal: Some(1.0),
+};
+
+/// All of them, in the order of the table.
+pub const WORKLOADS: &[Workload] = &[
+    H1,
+    Workload {
+        name: "h1-512",
+        title: "HTTP/1.1 keep-alive, 512 connections",
+        connections: 512,
+        ..H1
+    },
+    Workload {
+        name: "h1-pipelined",
+        title: "HTTP/1.1, 16 in flight, bursts answered in one write",
+        in_flight: 16,
+        class: "ask = \"pipeline\"",
+        target: "/pipeline",
+        peer: Some(Peer::WrkPipeline),
+        goal: Some(0.60),
+        user_goal: None,
+        ..H1
+    },
+    Workload {
+        name: "h1-static",
+        title: "HTTP/1.1, bodies of 200 KiB, each compared",
+        class: FILES,
+        target: "/static/components.css",
+        goal: Some(1.0),
+        user_goal: None,
+        ..H1
+    },
+];
+
+impl Workload {
+    /// The definition loadgen is given.
+    pub fn definition(&self) -> String {
+        let Workload { title, protocol, in_flight, class, .. } = self;
+        format!(
+            "title = \"{title}\"\nsummary = \"A workload of benches/peers.\"\n\
+             family = \"h1-core\"\nscored = false\nleagues = [\"engine\"]\n\
+             metric = \"answers\"\nprotocol = \"{protocol}\"\nport = 8080\n\
+             endpoints = [\"/\"]\n[load]\nlevels = [1]\n\
+             in_flight = {in_flight}\nwindow = \"5s\"\nshare_total = 1\n\
+             [server]\ncpus = \"pool\"\nreference_cpus = \"0\"\n\
+             [[class]]\nname = \"only\"\nshare = 1\n{class}\n"
+        )
+    }
+}
