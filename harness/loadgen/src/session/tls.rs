@@ -22,6 +22,8 @@
 mod handshake;
 mod keys;
 mod record;
+#[cfg(test)]
+mod tests;
 mod words;
 
 use std::collections::VecDeque;

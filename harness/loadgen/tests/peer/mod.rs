@@ -29,9 +29,9 @@ pub const LIMITED: &str =
 pub const UPLOAD: &str = include_str!("../../../../profiles/defs/upload.toml");
 pub const JSON: &str = include_str!("../../../../profiles/defs/json.toml");
 
-/// One accepted connection.
-pub struct Conn {
-    pub stream: TcpStream,
+/// One accepted connection, or what is spoken on it.
+pub struct Conn<S = TcpStream> {
+    pub stream: S,
     /// The number of the connection, in order of acceptance.
     pub number: u64,
     buffer: Vec<u8>,
@@ -70,7 +70,13 @@ impl Request {
     }
 }
 
-impl Conn {
+impl<S: Read + Write> Conn<S> {
+    /// The same connection with another stream on top.
+    pub fn wrapped<T>(&self, stream: T) -> Conn<T> {
+        let (buffer, requests) = (Vec::new(), self.requests.clone());
+        Conn { stream, number: self.number, buffer, requests }
+    }
+
     fn more(&mut self) -> bool {
         let mut piece = [0; 65_536];
         match self.stream.read(&mut piece) {

@@ -38,7 +38,8 @@ pub(super) struct Keys {
     /// Makes the next keys; only TLS 1.3 has such.
     kernel: Option<Box<KernelConnection<ClientConnectionData>>>,
     late: Late,
-    rekey_at: u64,
+    /// After so many records our keys are replaced.
+    pub(super) rekey_at: u64,
 }
 
 impl Keys {
