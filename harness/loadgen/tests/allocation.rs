@@ -8,7 +8,8 @@ use std::cell::Cell;
 
 use loadgen::desk::Desk;
 use loadgen::plan::Plan;
-use loadgen::session::{Http1, Session};
+use loadgen::session::{Http1, Session, WebSocket};
+use peer::ws;
 
 struct Counting;
 
@@ -33,26 +34,34 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
+/// What a test's server makes of all that was sent to it.
+type Answers = fn(&[u8], &mut Vec<u8>);
+
 /// Drives one connection without a socket; returns the right answers and the
 /// allocations of the second half.
-fn drive(definition: &str) -> (u64, u64) {
+fn drive<S: Session>(definition: &str, answer_all: Answers) -> (u64, u64) {
     let spec = peer::spec(definition, "127.0.0.1:1".parse().unwrap(), 1);
     let (_data, input) = peer::on_disk(&spec);
     let json = std::fs::read_to_string(input).unwrap();
     let plan = Plan::new(&json).unwrap();
     let mut desk = Desk::new(&plan, 0).unwrap();
-    let mut kit = Http1::kit(&plan).unwrap();
+    let mut kit = S::kit(&plan).unwrap();
     desk.books.open();
-    let mut session = Http1::new(0);
+    let mut session = S::new(0);
+    session.open(0, &mut desk, &mut kit).unwrap();
     let mut replies = Vec::new();
     let mut before = 0;
-    for round in 0..200 {
-        if round == 100 {
+    for round in 0..201 {
+        if round == 101 {
             before = COUNT.with(Cell::get);
         }
-        session.fill(round, &mut desk, &mut kit);
+        // The first round is the handshake, if there is one.
+        if round > 0 {
+            session.fill(round, &mut desk, &mut kit);
+        }
         let text = session.out().text().unwrap();
         let (n, asked) = (text.len(), COUNT.with(Cell::get));
+        replies.clear();
         answer_all(text, &mut replies);
         // What the peer of this test allocates is not the gun's.
         before += COUNT.with(Cell::get) - asked;
@@ -68,8 +77,7 @@ fn drive(definition: &str) -> (u64, u64) {
 }
 
 /// The right answers to all requests in `text`, in plain heads.
-fn answer_all(text: &[u8], replies: &mut Vec<u8>) {
-    replies.clear();
+fn http(text: &[u8], replies: &mut Vec<u8>) {
     let mut text = std::str::from_utf8(text).unwrap();
     while let Some((head, rest)) = text.split_once("\r\n\r\n") {
         let mut request = peer::Request {
@@ -91,8 +99,34 @@ fn answer_all(text: &[u8], replies: &mut Vec<u8>) {
     }
 }
 
+/// The echoes of all messages in `sent`, after the handshake; every fifth one
+/// in two frames and behind a ping.
+fn echoes(sent: &[u8], replies: &mut Vec<u8>) {
+    if let Some(asked) = std::str::from_utf8(sent).ok()
+        && asked.starts_with("GET ")
+    {
+        return replies.extend_from_slice(ws::switching(asked).as_bytes());
+    }
+    let messages = ws::read_all(sent).into_iter();
+    let texts = messages.filter(|(first, _)| *first == 0x81);
+    for (number, (_, payload)) in texts.enumerate() {
+        if number % 5 > 0 {
+            replies.extend_from_slice(&ws::text(&payload));
+            continue;
+        }
+        let (a, b) = payload.split_at(payload.len() / 2);
+        replies.extend_from_slice(&ws::frame(0x01, a));
+        replies.extend_from_slice(&ws::ping(b"still there?"));
+        replies.extend_from_slice(&ws::frame(0x80, b));
+    }
+}
+
 #[test]
 fn a_warm_connection_allocates_nothing() {
-    assert_eq!(drive(peer::BASELINE), (200, 0));
-    assert_eq!(drive(peer::PIPELINED), (3200, 0));
+    assert_eq!(drive::<Http1>(peer::BASELINE, http), (200, 0));
+    assert_eq!(drive::<Http1>(peer::PIPELINED, http), (3200, 0));
+    assert_eq!(drive::<WebSocket>(ws::ECHO, echoes), (200, 0));
+    assert_eq!(drive::<WebSocket>(ws::ECHOES, echoes), (3200, 0));
+    let long = ws::ECHOES.replace("4B-8B", "1KiB-2KiB");
+    assert_eq!(drive::<WebSocket>(&long, echoes), (3200, 0));
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use super::Ask;
+use super::{Ask, Echo};
 use crate::profile::Framing;
 
 /// The body of a request.
@@ -26,9 +26,6 @@ pub enum Body {
     /// One gRPC message, see [`Ask::write_message`].
     Message,
 }
-
-/// Letters of a WebSocket message: 32 that need no escape anywhere.
-const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
 impl Ask {
     /// Appends the JSON document of a [`Body::Json`].
@@ -74,14 +71,7 @@ impl Ask {
 
     /// Appends the text of a WebSocket message.
     pub fn write_payload(&self, out: &mut Vec<u8>) {
-        if let Ask::WsEcho { salt, len } = *self {
-            let mut bits = salt;
-            for _ in 0..len {
-                out.push(LETTERS[(bits & 31) as usize]);
-                // Long texts repeat after 64 letters.
-                bits = bits.rotate_right(5);
-            }
-        }
+        Echo::of(self).write(out);
     }
 }
 

@@ -6,11 +6,13 @@
 
 mod body;
 mod draw;
+mod echo;
 
 pub use body::Body;
 #[cfg(test)]
 pub(crate) use body::varint;
 pub use draw::Drawer;
+pub use echo::Echo;
 
 use std::{fmt::Write as _, sync::Arc};
 

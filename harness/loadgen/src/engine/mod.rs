@@ -32,7 +32,7 @@ pub use worker::Tally;
 use crate::desk::Desk;
 use crate::plan::{Plan, share};
 use crate::report::{self, Failed};
-use crate::session::{Http1, Session, Tls};
+use crate::session::{Http1, Session, Tls, WebSocket};
 use crate::{clock, limits};
 use worker::Worker;
 
@@ -184,6 +184,7 @@ impl Crew {
         match self.plan.profile.protocol {
             Protocol::Http1 => self.work::<Http1>(desk),
             Protocol::Http1Tls => self.work::<Tls<Http1>>(desk),
+            Protocol::Websocket => self.work::<WebSocket>(desk),
             other => self.unfit(format!("{other:?} is not spoken yet")),
         }
     }

@@ -243,6 +243,7 @@ fn why_no_greeting(over: Over) -> String {
         Over::Error(errno) => errno_name(errno),
         Over::Broken(why) => why.to_string(),
         Over::TimedOut => errno_name(Errno::TIMEDOUT),
+        Over::Surplus => "bytes came that nothing had asked for".into(),
         _ => "closed in the handshake".into(),
     }
 }

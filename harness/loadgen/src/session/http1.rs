@@ -12,8 +12,6 @@
 use std::collections::VecDeque;
 
 use profiles::ask::Ask;
-use profiles::sample::Fault;
-use rustix::io::Errno;
 
 use super::{Flight, Out, Over, Session};
 use crate::books::shown;
@@ -207,42 +205,7 @@ impl Session for Http1 {
         let torn = !self.reader.is_idle();
         let sent = self.flights.len() - self.unsent;
         for (index, queued) in self.flights.drain(..sent).enumerate() {
-            let (flight, first) = (&queued.flight, index == 0);
-            match over {
-                Over::TimedOut => desk.books.timed_out(),
-                Over::Stopped => desk.books.unanswered(flight.age(now)),
-                Over::Broken(why) => {
-                    if why == Why::Early && first {
-                        let words = || format!("{}: {why}", flight.words());
-                        desk.books.surplus(words);
-                    }
-                    let fault = match why {
-                        Why::Early => Fault::Surplus,
-                        _ => Fault::Malformed,
-                    };
-                    desk.fault(fault, flight, now, &why.to_string());
-                }
-                Over::Surplus => {
-                    desk.fault(Fault::Surplus, flight, now, "surplus bytes");
-                }
-                Over::Error(Errno::CONNRESET | Errno::PIPE) => {
-                    desk.fault(Fault::Reset, flight, now, "reset");
-                }
-                Over::Error(errno) => {
-                    desk.fault(Fault::System, flight, now, &errno.to_string());
-                }
-                Over::Closed if torn && first => {
-                    desk.fault(
-                        Fault::Torn,
-                        flight,
-                        now,
-                        "closed in mid-answer",
-                    );
-                }
-                Over::Closed | Over::Announced | Over::Enough => {
-                    desk.fault(Fault::Closed, flight, now, "closed");
-                }
-            }
+            over.lose(&queued.flight, index == 0, torn, now, desk);
         }
         self.flights.clear();
         self.unsent = 0;

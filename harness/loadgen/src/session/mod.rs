@@ -7,42 +7,22 @@
 mod flight;
 mod http1;
 mod out;
+mod over;
 mod tls;
+mod websocket;
 
 use std::fmt;
-
-use rustix::io::Errno;
 
 pub use flight::Flight;
 pub use http1::Http1;
 pub use out::{Out, SLICES};
+pub use over::Over;
 pub use tls::Tls;
+pub use websocket::{ECHO, WebSocket};
 
 use crate::clock::Ns;
 use crate::desk::Desk;
 use crate::plan::Plan;
-use crate::wire::Why;
-
-/// Why a connection is over.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Over {
-    /// It got the answers it was opened for; the client closes.
-    Enough,
-    /// The server announced that it closes.
-    Announced,
-    /// The server closed.
-    Closed,
-    /// The system says so.
-    Error(Errno),
-    /// The stream cannot be read on.
-    Broken(Why),
-    /// Bytes came while nothing was in flight.
-    Surplus,
-    /// The oldest request waited too long.
-    TimedOut,
-    /// The warm-up's time is up, or the window's.
-    Stopped,
-}
 
 /// The protocol of a connection over a stream of bytes.
 ///

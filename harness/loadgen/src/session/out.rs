@@ -113,6 +113,12 @@ impl Out {
         }
     }
 
+    /// Forgets the queued text from `end` on.
+    pub(super) fn cut(&mut self, end: u64) {
+        let keep = end.saturating_sub(self.base) as usize;
+        self.text.truncate(keep.max(self.done));
+    }
+
     /// Forgets what was queued.
     pub(crate) fn clear(&mut self) {
         self.text.clear();

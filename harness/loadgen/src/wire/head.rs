@@ -247,7 +247,7 @@ fn once(slot: &mut Option<(u32, u32)>, at: (u32, u32)) -> Result<(), Why> {
 }
 
 /// Whether a status line may begin so.
-fn may_be_status(bytes: &[u8]) -> bool {
+pub(super) fn may_be_status(bytes: &[u8]) -> bool {
     const LIKE: &[u8; 12] = b"HTTP/1.x NNN";
     LIKE.iter().zip(bytes).all(|(like, found)| match like {
         b'x' | b'N' => found.is_ascii_digit(),
@@ -268,11 +268,11 @@ fn blanks<'a>(bytes: impl Iterator<Item = &'a u8>) -> usize {
     bytes.take_while(|b| b.is_ascii_whitespace()).count()
 }
 
-fn is_control(byte: u8) -> bool {
+pub(super) fn is_control(byte: u8) -> bool {
     byte < b' ' && byte != b'\t' || byte == 0x7f
 }
 
-fn is_token(byte: u8) -> bool {
+pub(super) fn is_token(byte: u8) -> bool {
     matches!(byte,
         b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'^'..=b'`'
         | b'|' | b'~' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z')

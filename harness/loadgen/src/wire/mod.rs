@@ -10,6 +10,7 @@
 mod body;
 mod head;
 pub mod huffman;
+pub mod websocket;
 
 pub use head::{Head, Length, Memo};
 
@@ -67,6 +68,9 @@ pub enum Why {
     /// Any transfer coding but a single `chunked`.
     #[error("a transfer coding other than chunked")]
     TransferCoding,
+    /// An upgrade was answered with another status than 101.
+    #[error("the upgrade was answered with status {0}, expected 101")]
+    NotSwitched(u16),
     /// 101, which no request asks for.
     #[error("the server switched protocols unasked")]
     Upgrade,
