@@ -26,6 +26,13 @@ pub struct Workload {
 
 const SUM: &str = "ask = \"sum\"\npath = \"/baseline11\"\n\
                    operands = \"1000-9999\"";
+const SUM2: &str = "ask = \"sum\"\npath = \"/baseline2\"\n\
+                    operands = \"1000-9999\"";
+const JSON: &str = "ask = \"json\"\npath = \"/json/\"\n\
+    counts = [\"1-2\", \"3-7\", \"8-12\", \"13-17\", \"23-27\", \"38-42\", \
+    \"47-50\"]\nmultiplier = \"1-99\"";
+const ECHO: &str = "ask = \"ws-echo\"\nsizes = [\"4B-8B\"]";
+
 const FILES: &str = "ask = \"static\"\nfiles = [\"components.css\", \
                      \"app.js\"]";
 const H1: Workload = Workload {
@@ -40,6 +47,20 @@ const H1: Workload = Workload {
     peer: Some(Peer::Wrk),
     goal: Some(0.90),
     user_goal: Some(1.0),
+};
+
+const H2C: Workload = Workload {
+    name: "h2c",
+    title: "HTTP/2 with prior knowledge, 100 streams",
+    speaks: Speaks::Http2,
+    protocol: "http2-cleartext",
+    connections: 16,
+    in_flight: 100,
+    class: SUM2,
+    target: "/baseline2?a=1234&b=4321",
+    peer: Some(Peer::H2load),
+    goal: Some(0.50),
+    user_goal: None,
 };
 
 /// All of them, in the order of the table.
@@ -68,6 +89,76 @@ pub const WORKLOADS: &[Workload] = &[
         class: FILES,
         target: "/static/components.css",
         goal: Some(1.0),
+        user_goal: None,
+        ..H1
+    },
+    Workload {
+        name: "h1-tls",
+        title: "HTTP/1.1 over TLS, the bodies of json-tls",
+        speaks: Speaks::Http1Tls,
+        protocol: "http1-tls",
+        class: JSON,
+        // The mean of the counts that loadgen draws.
+        target: "/json/21?m=50",
+        peer: Some(Peer::WrkTls),
+        goal: Some(0.85),
+        user_goal: None,
+        ..H1
+    },
+    Workload {
+        name: "h2-tls",
+        title: "HTTP/2 over TLS, 32 streams",
+        speaks: Speaks::Http2Tls,
+        protocol: "http2-tls",
+        peer: Some(Peer::H2loadTls),
+        goal: Some(0.60),
+        in_flight: 32,
+        ..H2C
+    },
+    H2C,
+    Workload {
+        name: "grpc",
+        title: "gRPC unary, 100 streams",
+        protocol: "grpc",
+        class: "ask = \"grpc-sum\"\noperands = \"1000-9999\"",
+        target: "/benchmark.BenchmarkService/GetSum",
+        peer: Some(Peer::H2loadGrpc),
+        goal: Some(0.60),
+        ..H2C
+    },
+    Workload {
+        name: "h3",
+        title: "HTTP/3, 64 streams",
+        speaks: Speaks::Http3,
+        protocol: "http3",
+        connections: 16,
+        in_flight: 64,
+        peer: Some(Peer::OhaHttp3),
+        goal: Some(0.35),
+        ..H2C
+    },
+    Workload {
+        name: "ws",
+        title: "WebSocket echo, one in flight",
+        speaks: Speaks::WebSocket,
+        protocol: "websocket",
+        class: ECHO,
+        target: "/ws",
+        peer: None,
+        goal: None,
+        user_goal: None,
+        ..H1
+    },
+    Workload {
+        name: "ws-pipelined",
+        title: "WebSocket echo, 16 in flight",
+        speaks: Speaks::WebSocket,
+        protocol: "websocket",
+        in_flight: 16,
+        class: ECHO,
+        target: "/ws",
+        peer: None,
+        goal: None,
         user_goal: None,
         ..H1
     },

@@ -3,15 +3,14 @@
 use std::collections::VecDeque;
 use std::io;
 use std::net::{TcpListener, TcpStream};
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::{Errno, read, write};
 
+use super::Shared;
 use super::talk::{Heard, Talk};
-use super::{Pacing, Shared};
 
 /// The number of the listener in the queue; connections count up from 0.
 const LISTENER: u64 = u64::MAX;
@@ -40,7 +39,6 @@ struct Loop<'a, T> {
     queue: rustix::fd::OwnedFd,
     conns: Vec<Option<Conn<T>>>,
     held: VecDeque<Held>,
-    last_due: Option<Instant>,
     shared: &'a Shared,
 }
 
@@ -54,7 +52,7 @@ pub fn serve<T: Talk>(
     let queue = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     epoll::add(&queue, listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
     let (conns, held) = (Vec::new(), VecDeque::new());
-    let mut all = Loop { queue, conns, held, last_due: None, shared };
+    let mut all = Loop { queue, conns, held, shared };
     let mut events = Vec::with_capacity(512);
     let mut inbox = vec![0; INBOX_BYTES];
     loop {
@@ -119,14 +117,14 @@ impl<T: Talk> Loop<'_, T> {
     fn heard(&mut self, id: u64, bytes: &[u8]) -> bool {
         let Some(conn) = &mut self.conns[id as usize] else { return false };
         let answers = &self.shared.answers;
-        let Some(pacing) = self.shared.pacing else {
+        if self.shared.pacing.is_none() {
             let heard = conn.talk.hear(bytes, answers, &mut conn.out);
             match heard {
                 Heard::Answered(n) => self.shared.count(n),
                 Heard::HangUp => conn.closing = true,
             }
             return conn.flush(&self.queue, id);
-        };
+        }
         let mut bytes_out = Vec::new();
         match conn.talk.hear(bytes, answers, &mut bytes_out) {
             // Handshakes are not held back.
@@ -135,7 +133,8 @@ impl<T: Talk> Loop<'_, T> {
                 conn.flush(&self.queue, id)
             }
             Heard::Answered(answers) => {
-                let due = pacing.due(&mut self.last_due, answers);
+                let due = self.shared.due(answers);
+                let due = due.unwrap_or_else(Instant::now);
                 let bytes = bytes_out;
                 self.held.push_back(Held { due, conn: id, bytes, answers });
                 true
@@ -192,23 +191,5 @@ impl<T> Conn<T> {
             }
         }
         left || !self.closing
-    }
-}
-
-impl Pacing {
-    /// When what came now may be answered.
-    fn due(&self, last: &mut Option<Instant>, answers: u32) -> Instant {
-        let mut due = Instant::now() + self.delay;
-        if let Some(last) = *last {
-            due = due.max(last + self.gap * answers);
-        }
-        *last = Some(due);
-        due
-    }
-}
-
-impl Shared {
-    fn count(&self, answers: u32) {
-        self.answered.fetch_add(answers.into(), Ordering::Relaxed);
     }
 }
