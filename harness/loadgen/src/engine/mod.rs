@@ -32,7 +32,7 @@ pub use worker::Tally;
 use crate::desk::Desk;
 use crate::plan::{Plan, share};
 use crate::report::{self, Failed};
-use crate::session::{Http1, Session, Tls, WebSocket};
+use crate::session::{Http1, Http2, Session, Tls, WebSocket};
 use crate::{clock, limits};
 use worker::Worker;
 
@@ -185,6 +185,12 @@ impl Crew {
             Protocol::Http1 => self.work::<Http1>(desk),
             Protocol::Http1Tls => self.work::<Tls<Http1>>(desk),
             Protocol::Websocket => self.work::<WebSocket>(desk),
+            Protocol::Http2Cleartext | Protocol::Grpc => {
+                self.work::<Http2>(desk)
+            }
+            Protocol::Http2Tls | Protocol::GrpcTls => {
+                self.work::<Tls<Http2>>(desk)
+            }
             other => self.unfit(format!("{other:?} is not spoken yet")),
         }
     }

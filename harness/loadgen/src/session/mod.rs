@@ -6,6 +6,7 @@
 
 mod flight;
 mod http1;
+mod http2;
 mod out;
 mod over;
 mod tls;
@@ -15,6 +16,7 @@ use std::fmt;
 
 pub use flight::Flight;
 pub use http1::Http1;
+pub use http2::Http2;
 pub use out::{Out, SLICES};
 pub use over::Over;
 pub use tls::Tls;

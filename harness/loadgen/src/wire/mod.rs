@@ -9,6 +9,7 @@
 
 mod body;
 mod head;
+pub mod http2;
 pub mod huffman;
 pub mod websocket;
 

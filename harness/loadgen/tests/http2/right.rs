@@ -1,0 +1,56 @@
+//! Right servers get right books.
+
+use profiles::sample::Sample;
+use profiles::spec::Spec;
+
+use crate::peer::{bare, measured};
+use crate::server::{Server, Ways};
+
+const SUMS: &str = include_str!("../../../../profiles/defs/baseline-h2c.toml");
+const JSON: &str = include_str!("../../../../profiles/defs/json-h2c.toml");
+const UNARY: &str = include_str!("../../../../profiles/defs/unary-grpc.toml");
+const STREAM: &str = include_str!("../../../../profiles/defs/stream-grpc.toml");
+
+/// Fires at a right server: all answers are right, and the server counts as
+/// many as the gun does, but for those that were in flight at the end.
+#[track_caller]
+fn all_right(server: &Server, spec: &Spec) -> Sample {
+    let sample = measured(spec);
+    assert_eq!((sample.wrong, sample.faulted()), (0, 0), "{sample:?}");
+    assert_eq!((sample.surplus, sample.timed_out), (0, 0), "{sample:?}");
+    assert!(sample.right > 0, "{sample:?}");
+    let open = u64::from(sample.in_flight) * u64::from(spec.connections);
+    assert!(sample.unanswered <= open, "{sample:?}");
+    let asked = server.asked();
+    let (least, most) = (sample.right, sample.sent);
+    assert!((least..=most).contains(&asked), "{least} {asked} {most}");
+    sample
+}
+
+#[test]
+fn sums_and_documents_are_right() {
+    for (definition, ways) in [
+        (SUMS, Ways::default()),
+        (JSON, Ways::default()),
+        (JSON, Ways { piece: 1000, dates: true, ..Ways::default() }),
+        (SUMS, Ways { streams: 3, dates: true, ..Ways::default() }),
+    ] {
+        let server = Server::new(ways);
+        all_right(&server, &bare(definition, server.addr, 4));
+        assert_eq!(server.connections(), 4);
+    }
+}
+
+#[test]
+fn calls_are_right_message_by_message() {
+    let server = Server::new(Ways::default());
+    let sample = all_right(&server, &bare(UNARY, server.addr, 4));
+    assert_eq!(sample.messages, sample.right);
+    for piece in [0, 1000] {
+        let server = Server::new(Ways { piece, ..Ways::default() });
+        let spec = bare(STREAM, server.addr, 2);
+        let sample = all_right(&server, &spec);
+        let mean = sample.messages as f64 / sample.right as f64;
+        assert!((4900.0..=5100.0).contains(&mean), "{mean}");
+    }
+}
