@@ -147,7 +147,7 @@ fn sample(plan: &Plan, tallies: Vec<Tally>) -> anyhow::Result<Sample> {
         per_connection: PerConnection::default(),
         threads: Vec::new(),
         examples: Vec::new(),
-        engine: "epoll".into(),
+        engine: tallies.first().map_or(String::new(), |t| t.engine.clone()),
         retried: 0,
         messages: 0,
         open_loop: spec.rate_per_s.map(|rate_per_s| OpenLoop {

@@ -9,6 +9,7 @@ mod link;
 mod phase;
 mod pin;
 mod poll;
+mod quic;
 mod shift;
 mod slots;
 mod worker;
@@ -34,6 +35,7 @@ use crate::plan::{Plan, share};
 use crate::report::{self, Failed};
 use crate::session::{Http1, Http2, Session, Tls, WebSocket};
 use crate::{clock, limits};
+use quic::Quic;
 use worker::Worker;
 
 /// From the decision to the first request: time for every thread to wake.
@@ -191,7 +193,7 @@ impl Crew {
             Protocol::Http2Tls | Protocol::GrpcTls => {
                 self.work::<Tls<Http2>>(desk)
             }
-            other => self.unfit(format!("{other:?} is not spoken yet")),
+            Protocol::Http3 => self.quic(desk),
         }
     }
 
@@ -199,6 +201,22 @@ impl Crew {
         let failed = Failed::new("connect", why);
         // Nobody listens only when the shot is off already.
         let _ = self.tell.send(News::Unfit(failed));
+    }
+
+    fn quic(&self, desk: Desk) {
+        let (first, lanes) = (self.first, &self.by_lane);
+        let mut quic = match Quic::new(&self.plan, desk, first, lanes) {
+            Ok(quic) => quic,
+            Err(why) => return self.unfit(format!("{why:#}")),
+        };
+        let connected = quic.connect(&self.stop);
+        if self.tell.send(News::Connected(connected)).is_err() {
+            return;
+        }
+        if let Ok(schedule) = self.start.recv() {
+            let tally = quic.fire(&schedule, &self.stop);
+            let _ = self.tell.send(News::Home(Box::new(tally)));
+        }
     }
 
     fn work<S: Session>(&self, desk: Desk) {

@@ -93,6 +93,8 @@ pub struct Tally {
     pub books: Books,
     /// Right answers of each connection.
     pub right_by_slot: Vec<u64>,
+    /// The queue it waited on, and why that one.
+    pub engine: String,
     /// Its cost.
     pub used: ThreadUse,
     /// When its window opened.

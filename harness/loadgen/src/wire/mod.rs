@@ -10,6 +10,7 @@
 mod body;
 mod head;
 pub mod http2;
+pub mod http3;
 pub mod huffman;
 pub mod websocket;
 
