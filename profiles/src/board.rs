@@ -120,13 +120,21 @@ impl Results {
             }
             earlier_rounds = earlier_rounds.saturating_add(last);
         }
-        results.cases = shots
+        // Every record's profile is among them, or it was refused above.
+        let metric = |case: &Case| {
+            let fired =
+                results.profiles.iter().find(|p| p.name == case.profile);
+            fired.map_or(Metric::Answers, |fired| fired.metric)
+        };
+        let cases = shots
             .into_iter()
             .map(|(case, mut shots)| {
                 shots.sort_by_key(|(round, _)| *round);
-                (case, CaseSummary::of(&shots))
+                let summary = CaseSummary::of(metric(&case), &shots);
+                (case, summary)
             })
             .collect();
+        results.cases = cases;
         Ok(results)
     }
 

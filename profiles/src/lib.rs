@@ -23,5 +23,6 @@ pub mod sample;
 pub mod score;
 pub mod spec;
 pub mod stat;
+pub mod token;
 pub mod units;
 pub mod verdict;

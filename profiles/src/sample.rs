@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::hist::Hist;
+use crate::profile::Metric;
 
 /// The schema of [`Shot`] this version reads and writes.
 pub const SAMPLE_SCHEMA: u32 = 1;
@@ -221,10 +222,26 @@ impl Sample {
 
     /// Right answers per second of the measured window.
     pub fn rate(&self) -> f64 {
+        self.per_second(self.right)
+    }
+
+    /// What a ranking by `metric` counts, per second of the measured window:
+    /// the messages of right streams, else right answers. An echo is one
+    /// answer.
+    pub fn rate_of(&self, metric: Metric) -> f64 {
+        match metric {
+            Metric::Messages => self.per_second(self.messages),
+            Metric::Answers | Metric::AnswersBySize | Metric::Echoes => {
+                self.rate()
+            }
+        }
+    }
+
+    fn per_second(&self, count: u64) -> f64 {
         if self.window_ns == 0 {
             return 0.0;
         }
-        self.right as f64 * 1e9 / self.window_ns as f64
+        count as f64 * 1e9 / self.window_ns as f64
     }
 
     /// Mean encoded body bytes of a right answer.

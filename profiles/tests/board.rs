@@ -66,6 +66,37 @@ fn records_become_scores_over_all_scored_profiles() {
 }
 
 #[test]
+fn streams_are_ranked_by_their_messages() {
+    let mut stored = small();
+    stored.run.profiles[0].metric = profiles::profile::Metric::Messages;
+    for record in &mut stored.records {
+        if let Outcome::Measured { sample, .. } = &mut record.outcome {
+            sample.messages = 3 * sample.right;
+        }
+    }
+    let (first, second) =
+        (stored.run.profiles[0].name.clone(), stored.run.profiles[1].clone());
+    let results = Results::of(&[stored]).unwrap();
+    assert_eq!((first.as_str(), second.name.as_str()), ("baseline", "json"));
+    let rate = |profile| {
+        let (_, summary) = results
+            .cases
+            .iter()
+            .find(|(case, _)| {
+                case.entry.as_str() == "alpha"
+                    && case.profile.as_str() == profile
+            })
+            .unwrap();
+        (summary.rate().unwrap(), summary.right)
+    };
+    // Three messages a stream; the other profile still counts answers.
+    let (messages, right) = rate("baseline");
+    assert_eq!((messages, right), (300_000.0, 300_000));
+    let (answers, right) = rate("json");
+    assert!((answers * 3.0 / right as f64 - 1.0).abs() < 0.1);
+}
+
+#[test]
 fn a_summary_holds_what_a_table_shows() {
     let results = Results::of(&[small()]).unwrap();
     let summary = &results.cases[&case("alpha", "baseline", 512)];

@@ -6,10 +6,15 @@
 //! full before. Anything that differs, in one byte or in a header, is gathered
 //! and put to the oracle: so identical bytes cost one comparison, another
 //! legal layout costs a full judgement, and nothing is sampled or trusted.
+//!
+//! A row that others write to has no answer to remember. Such answers are
+//! gathered in the connection's own buffer and judged one by one, without an
+//! allocation.
 
 mod grpc;
 mod shelf;
 
+use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -92,8 +97,32 @@ pub struct Watch {
     matched: usize,
     limit: usize,
     body: Vec<u8>,
-    content_type: Option<Vec<u8>>,
-    content_encoding: Option<Vec<u8>>,
+    content_type: Field,
+    content_encoding: Field,
+}
+
+/// The value of a header, if it came. Its memory is kept for the next one.
+#[derive(Debug, Default)]
+struct Field {
+    came: bool,
+    value: Vec<u8>,
+}
+
+impl Field {
+    fn set(&mut self, value: Option<&[u8]>) {
+        self.came = value.is_some();
+        self.value.clear();
+        self.value.extend_from_slice(value.unwrap_or_default());
+    }
+
+    fn get(&self) -> Option<&[u8]> {
+        self.came.then_some(&self.value)
+    }
+
+    /// What the oracle is shown; a copy only if it is no UTF-8.
+    fn text(&self) -> Option<Cow<'_, str>> {
+        self.get().map(String::from_utf8_lossy)
+    }
 }
 
 impl Watch {
@@ -134,14 +163,14 @@ impl Watch {
         self.body = body;
         self.gathers = true;
         if let Some(kept) = &self.kept {
-            self.content_type.clone_from(&kept.content_type);
-            self.content_encoding.clone_from(&kept.content_encoding);
+            self.content_type.set(kept.content_type.as_deref());
+            self.content_encoding.set(kept.content_encoding.as_deref());
         }
     }
 
     fn equals(&self, kept: &Kept) -> bool {
-        self.content_type == kept.content_type
-            && self.content_encoding == kept.content_encoding
+        self.content_type.get() == kept.content_type.as_deref()
+            && self.content_encoding.get() == kept.content_encoding.as_deref()
             && self.body == *kept.body
     }
 }
@@ -186,14 +215,14 @@ impl Checker {
             }
             known.kept.get(&self.oracle.key(ask)?)
         });
-        watch.kept = kept.filter(|k| k.fits(head)).cloned();
+        let status = Oracle::status(ask);
+        watch.kept = kept.filter(|k| k.fits(status, head)).cloned();
         watch.matched = 0;
         watch.gathers = watch.kept.is_none();
         if watch.gathers {
             watch.body.clear();
-            let copy = |value: Option<&[u8]>| value.map(<[u8]>::to_vec);
-            watch.content_type = copy(head.content_type);
-            watch.content_encoding = copy(head.content_encoding);
+            watch.content_type.set(head.content_type);
+            watch.content_encoding.set(head.content_encoding);
         }
         Ok(())
     }
@@ -210,11 +239,38 @@ impl Checker {
         if !watch.gathers && watch.matched == watch.like().len() {
             return Ok(());
         }
-        self.judge(watch, class, ask, answer)
+        if matches!(watch.text, Text::Free) && self.oracle.key(ask).is_none() {
+            return self.ask(watch, ask, answer);
+        }
+        self.compare(watch, class, ask, answer)
     }
 
+    /// Puts an answer to the oracle.
+    #[inline(never)]
+    fn ask(
+        &mut self,
+        watch: &Watch,
+        ask: &Ask,
+        answer: &Answer,
+    ) -> Result<(), Wrong> {
+        self.judged += 1;
+        let content_type = watch.content_type.text();
+        let content_encoding = watch.content_encoding.text();
+        self.oracle.judge(
+            ask,
+            &Reply {
+                status: answer.status,
+                content_type: content_type.as_deref(),
+                content_encoding: content_encoding.as_deref(),
+                body: &watch.body,
+            },
+        )
+    }
+
+    /// An answer is not as this thread remembers one: another thread may, or
+    /// the oracle is asked, and what it says is remembered.
     #[cold]
-    fn judge(
+    fn compare(
         &mut self,
         watch: &mut Watch,
         class: usize,
@@ -227,41 +283,26 @@ impl Checker {
         let free = matches!(watch.text, Text::Free);
         let key = self.oracle.key(ask).filter(|_| free);
         if let Some(key) = key
-            && answer.status == 200
+            && answer.status == Oracle::status(ask)
             && let Some(other) = self.shelf.find(class, key)
             && watch.equals(&other)
         {
             self.know(class, key, other);
             return Ok(());
         }
-        self.judged += 1;
-        let text = |value: &Option<Vec<u8>>| {
-            let value = value.as_deref()?;
-            Some(String::from_utf8_lossy(value).into_owned())
-        };
-        let content_type = text(&watch.content_type);
-        let content_encoding = text(&watch.content_encoding);
-        self.oracle.judge(
-            ask,
-            &Reply {
-                status: answer.status,
-                content_type: content_type.as_deref(),
-                content_encoding: content_encoding.as_deref(),
-                body: &watch.body,
-            },
-        )?;
+        self.ask(watch, ask, answer)?;
         self.varied += u64::from(watch.kept.is_some());
         let body = if free { watch.body.as_slice() } else { &[] };
         let kept = Kept {
-            content_type: watch.content_type.take(),
-            content_encoding: watch.content_encoding.take(),
+            content_type: watch.content_type.get().map(Into::into),
+            content_encoding: watch.content_encoding.get().map(Into::into),
             body: body.into(),
         };
         if let Some(key) = key {
             if self.shelf.put(class, key, kept.clone()) {
                 self.know(class, key, kept);
             }
-        } else if !free && let Some(known) = self.classes.get_mut(class) {
+        } else if let Some(known) = self.classes.get_mut(class) {
             known.exact = Some(Rc::new(kept));
         }
         // One large answer must not hold its memory on every connection.

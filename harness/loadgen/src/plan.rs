@@ -2,7 +2,7 @@
 
 use std::{fs, io, path::Path, sync::Arc};
 
-use profiles::data::{Dataset, UploadBlock};
+use profiles::data::{Dataset, Rows, UploadBlock};
 use profiles::oracle::Oracle;
 use profiles::profile::{DefError, Kind, Lane, Profile};
 use profiles::spec::{SPEC_SCHEMA, Spec};
@@ -100,7 +100,12 @@ impl Plan {
         };
         let uploads = asks(|k| matches!(k, Kind::Upload { .. }));
         let files = asks(|k| matches!(k, Kind::Static { .. }));
-        let oracle = Arc::new(oracle(&spec.data_dir, files)?);
+        if asks(Kind::reads_rows) {
+            // Made here, not by the first answer.
+            Rows::get();
+        }
+        let oracle = oracle(&spec.data_dir, files)?.with_run(spec.seed);
+        let oracle = Arc::new(oracle);
         let block = uploads.then(|| Arc::new(UploadBlock::new(spec.seed)));
         let shelf = Arc::new(Shelf::new(SHELF_BYTES));
         Ok(Plan { spec, profile, oracle, shelf, block })

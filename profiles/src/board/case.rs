@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::hist::Hist;
+use crate::profile::Metric;
 use crate::record::{Outcome, Record, Usage};
 use crate::sample::Sample;
 use crate::score::check::{Claim, Slots, Violation, violations};
@@ -52,7 +53,9 @@ impl CaseSummary {
     /// A refusal of the judge and a wrong answer settle a case as failed. For
     /// all else the case counts as measured while more than half of its shots
     /// are valid; the others are listed, never dropped in silence.
-    pub(super) fn of(shots: &[(u32, &Record)]) -> Self {
+    ///
+    /// The rate of each is that of `metric`.
+    pub(super) fn of(metric: Metric, shots: &[(u32, &Record)]) -> Self {
         let mut summary = Self::default();
         let mut bad: Vec<Bad> = Vec::new();
         let mut reasons: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -65,7 +68,9 @@ impl CaseSummary {
                     .or_insert_with(|| cut(&warning.text));
             }
             match usable(record) {
-                Ok((sample, server)) => summary.add(round, sample, server),
+                Ok((sample, server)) => {
+                    summary.add(round, metric, sample, server);
+                }
                 Err(shot) => {
                     let rounds = reasons.entry(cut(&shot.why)).or_default();
                     rounds.push(round.to_string());
@@ -89,10 +94,16 @@ impl CaseSummary {
         summary
     }
 
-    fn add(&mut self, round: u32, sample: &Sample, server: &Usage) {
+    fn add(
+        &mut self,
+        round: u32,
+        metric: Metric,
+        sample: &Sample,
+        server: &Usage,
+    ) {
         self.values.push(RoundValue {
             round,
-            rate: sample.rate(),
+            rate: sample.rate_of(metric),
             body_bytes: sample.mean_body_bytes(),
         });
         self.latency.merge(&sample.latency);
@@ -210,11 +221,13 @@ pub fn contradictions(record: &Record, sample: &Sample) -> Vec<Violation> {
         f64::from(sample.connections_made) * f64::from(sample.in_flight);
     let other = held(&sample.unanswered_age) + held(&sample.latency_wrong);
     let available = slots * sample.window_ns as f64;
+    // An open loop counts from the schedule, before a request holds a slot.
+    let mean_ns = sample.latency.mean_ns();
     violations(&Claim {
         connections: sample.connections_made,
         in_flight: sample.in_flight,
         rate: sample.rate(),
-        mean_ns: sample.latency.mean_ns(),
+        mean_ns: mean_ns.filter(|_| sample.open_loop.is_none()),
         p50_ns: sample.latency.quantile_ns(0.5),
         p99_ns: sample.latency.quantile_ns(0.99),
         max_ns: sample.latency.max_ns(),

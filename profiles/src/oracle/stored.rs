@@ -238,3 +238,6 @@ fn submitted(
     differ("price", &price, &found.price)?;
     differ("quantity", &quantity, &found.quantity)
 }
+
+#[cfg(test)]
+mod tests;

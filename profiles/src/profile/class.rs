@@ -231,6 +231,18 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Whether its answers are rows of the database's `items` table.
+    pub fn reads_rows(&self) -> bool {
+        matches!(
+            self,
+            Kind::AsyncDb { .. }
+                | Kind::CrudRead { .. }
+                | Kind::CrudList { .. }
+                | Kind::CrudUpdate { .. }
+                | Kind::ItemRead { .. }
+        )
+    }
+
     /// Whether it needs nothing but plain HTTP and the generated files.
     pub fn is_plain(&self) -> bool {
         matches!(

@@ -20,8 +20,9 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    pub(super) fn fits(&self, head: &Head<'_>) -> bool {
-        head.status == 200
+    /// Whether `head` has the right status and the headers of this answer.
+    pub(super) fn fits(&self, status: u16, head: &Head<'_>) -> bool {
+        head.status == status
             && self.content_type.as_deref() == head.content_type
             && self.content_encoding.as_deref() == head.content_encoding
     }
