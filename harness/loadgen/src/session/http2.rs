@@ -243,9 +243,6 @@ impl Session for Http2 {
         if let Err(over) = read {
             return Some(over);
         }
-        if let Some(n) = self.inflow.refill() {
-            put_number(self.out.buffer(), kind::WINDOW_UPDATE, 0, n);
-        }
         if !self.waiting.is_empty() {
             self.flush(desk);
         }

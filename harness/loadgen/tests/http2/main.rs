@@ -1,8 +1,13 @@
-//! The real gun fired over HTTP/2, at the servers of others and at servers
-//! that keep to a script.
+//! HTTP/2: the real gun at the servers of others, and sessions without a
+//! socket at servers that keep to a script.
 
 #[path = "../peer/mod.rs"]
 mod peer;
 mod server;
+mod talk;
 
+mod grpc;
+mod limits;
 mod right;
+mod rules;
+mod torn;

@@ -2,7 +2,7 @@
 
 use profiles::sample::Fault;
 
-use super::flow::MOST;
+use super::flow::{Flow, MOST};
 use super::{Http2, Kit, broken, code, flag, kind, put_head, setting};
 use super::{Over, put_number};
 use crate::clock::Ns;
@@ -83,30 +83,49 @@ impl Http2 {
 
     #[inline]
     fn data(&mut self, data: Data<'_>, now: Ns, desk: &mut Desk) -> Done {
-        if !self.inflow.take(data.flow) {
-            return Err(broken("the server overran the connection's window"));
+        let sent = self.out.text_sent();
+        match self.inflow.take(data.flow, sent) {
+            Flow::Fine => {}
+            Flow::Give(n) => {
+                let at = self.give(0, n);
+                self.inflow.give(n, at);
+            }
+            Flow::Overrun => {
+                return Err(broken("the server overran a window"));
+            }
         }
         let Some(slot) = self.streams.find(data.stream) else {
             return self.stray(data.stream, "DATA", desk);
         };
         let stream = &mut self.streams.slots[slot];
-        if !stream.inflow.take(data.flow) {
-            let why = Why::Protocol("the server overran a stream's window");
-            self.fail(slot, code::FLOW_CONTROL_ERROR, why, now, desk);
-            return Ok(());
-        }
-        if let Err(why) = stream.body(data.bytes) {
-            self.fail(slot, code::PROTOCOL_ERROR, why, now, desk);
+        let flow = stream.inflow.take(data.flow, sent);
+        let body = match flow {
+            Flow::Overrun => Err(Why::Protocol("the server overran a window")),
+            _ => stream.body(data.bytes),
+        };
+        if let Err(why) = body {
+            let code = match flow {
+                Flow::Overrun => code::FLOW_CONTROL_ERROR,
+                _ => code::PROTOCOL_ERROR,
+            };
+            self.fail(slot, code, why, now, desk);
             return Ok(());
         }
         if data.end {
             return self.ended(slot, now, desk);
         }
-        if let Some(n) = stream.inflow.refill() {
-            let out = self.out.buffer();
-            put_number(out, kind::WINDOW_UPDATE, data.stream, n);
+        if let Flow::Give(n) = flow {
+            let at = self.give(data.stream, n);
+            self.streams.slots[slot].inflow.give(n, at);
         }
         Ok(())
+    }
+
+    /// Gives back `n` of a window; returns where the words end.
+    #[cold]
+    fn give(&mut self, stream: u32, n: u32) -> u64 {
+        put_number(self.out.buffer(), kind::WINDOW_UPDATE, stream, n);
+        self.out.end()
     }
 
     /// A whole header block. It is read whatever the stream, since it may

@@ -312,6 +312,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn ids_run_out_before_they_would_turn_over() {
+        let mut streams = Streams::default();
+        let flight = || Flight::new(0, Ask::Pipeline, None);
+        streams.open(flight(), 4);
+        streams.next = LAST - 200;
+        let mut last = 0;
+        while streams.has_ids() {
+            let slot = streams.open(flight(), 4);
+            last = streams.slots[slot].id;
+            streams.close(slot);
+        }
+        assert!((LAST - 200..=LAST).contains(&last));
+        streams.close(0);
+        streams.reset();
+        assert!(streams.has_ids());
+    }
+
+    #[test]
     fn a_slow_stream_is_passed_over_by_the_others() {
         let mut streams = Streams::default();
         let flight = || Flight::new(0, Ask::Pipeline, None);
