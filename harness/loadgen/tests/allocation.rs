@@ -2,6 +2,7 @@
 //! the gun spends on memory it takes from the server's share of the machine.
 
 mod peer;
+mod table;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -10,6 +11,8 @@ use loadgen::desk::Desk;
 use loadgen::plan::Plan;
 use loadgen::session::{Http1, Session, WebSocket};
 use peer::ws;
+
+use table::{CRUD, STACK, Table, endless};
 
 struct Counting;
 
@@ -34,12 +37,13 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// What a test's server makes of all that was sent to it.
-type Answers = fn(&[u8], &mut Vec<u8>);
-
-/// Drives one connection without a socket; returns the right answers and the
-/// allocations of the second half.
-fn drive<S: Session>(definition: &str, answer_all: Answers) -> (u64, u64) {
+/// Drives one connection without a socket, against what a server makes of all
+/// that was sent to it; returns the right answers and the allocations of the
+/// second half.
+fn drive<S: Session>(
+    definition: &str,
+    mut answer_all: impl FnMut(&[u8], &mut Vec<u8>),
+) -> (u64, u64) {
     let spec = peer::spec(definition, "127.0.0.1:1".parse().unwrap(), 1);
     let (_data, input) = peer::on_disk(&spec);
     let json = std::fs::read_to_string(input).unwrap();
@@ -78,6 +82,23 @@ fn drive<S: Session>(definition: &str, answer_all: Answers) -> (u64, u64) {
 
 /// The right answers to all requests in `text`, in plain heads.
 fn http(text: &[u8], replies: &mut Vec<u8>) {
+    requests(text, |request| {
+        replies.extend_from_slice(peer::ok(&request.right()).as_bytes());
+    });
+}
+
+/// The answers of a server that keeps rows.
+fn rows() -> impl FnMut(&[u8], &mut Vec<u8>) {
+    let mut table = Table::default();
+    move |text, replies| {
+        requests(text, |request| {
+            let reply = table.reply(&request.head, &request.body);
+            replies.extend_from_slice(reply.as_bytes());
+        });
+    }
+}
+
+fn requests(text: &[u8], mut each: impl FnMut(&peer::Request)) {
     let mut text = std::str::from_utf8(text).unwrap();
     while let Some((head, rest)) = text.split_once("\r\n\r\n") {
         let mut request = peer::Request {
@@ -95,7 +116,7 @@ fn http(text: &[u8], replies: &mut Vec<u8>) {
             request.body = parts.nth(1).unwrap().into();
             text = parts.next().unwrap().strip_prefix("0\r\n\r\n").unwrap();
         }
-        replies.extend_from_slice(peer::ok(&request.right()).as_bytes());
+        each(&request);
     }
 }
 
@@ -125,6 +146,8 @@ fn echoes(sent: &[u8], replies: &mut Vec<u8>) {
 fn a_warm_connection_allocates_nothing() {
     assert_eq!(drive::<Http1>(peer::BASELINE, http), (200, 0));
     assert_eq!(drive::<Http1>(peer::PIPELINED, http), (3200, 0));
+    assert_eq!(drive::<Http1>(&endless(CRUD), rows()), (200, 0));
+    assert_eq!(drive::<Http1>(STACK, rows()), (200, 0));
     assert_eq!(drive::<WebSocket>(ws::ECHO, echoes), (200, 0));
     assert_eq!(drive::<WebSocket>(ws::ECHOES, echoes), (3200, 0));
     let long = ws::ECHOES.replace("4B-8B", "1KiB-2KiB");
