@@ -51,7 +51,8 @@ impl Choice {
     }
 }
 
-fn refusal() -> Option<String> {
+/// What this system refuses of io_uring, tried out: the call and its errno.
+pub fn refusal() -> Option<String> {
     let (call, error) = uring::probe().err()?;
     let errno = match error.raw_os_error() {
         Some(code) => errno_name(Errno::from_raw_os_error(code)),

@@ -28,6 +28,7 @@ use anyhow::{Context as _, bail};
 use profiles::profile::Protocol;
 use profiles::sample::Shot;
 
+pub use choose::refusal;
 pub use link::Route;
 pub use phase::{Phase, Schedule};
 pub use slots::Connected;

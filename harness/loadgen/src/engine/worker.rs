@@ -180,7 +180,11 @@ impl<S: Session, D: Driver> Worker<S, D> {
     }
 
     /// Fires, from warm-up to hard stop or until it is told to stop.
-    pub(super) fn fire(mut self, schedule: &Schedule, stop: &AtomicBool) -> Tally {
+    pub(super) fn fire(
+        mut self,
+        schedule: &Schedule,
+        stop: &AtomicBool,
+    ) -> Tally {
         self.shift.until = schedule.closed();
         loop {
             let now = clock::now();

@@ -45,11 +45,8 @@ impl Buffers {
         let layout = layout();
         // SAFETY: the layout is not empty.
         let list = unsafe { alloc_zeroed(layout) }.cast::<BufRingEntry>();
-        let Some(list) = NonNull::new(list) else {
-            handle_alloc_error(layout)
-        };
-        let mut memory =
-            vec![0; usize::from(COUNT) * BYTES].into_boxed_slice();
+        let Some(list) = NonNull::new(list) else { handle_alloc_error(layout) };
+        let mut memory = vec![0; usize::from(COUNT) * BYTES].into_boxed_slice();
         let mut buffers = Buffers {
             list,
             tail: 0,

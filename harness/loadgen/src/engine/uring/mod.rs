@@ -10,9 +10,10 @@ mod buffers;
 mod parcels;
 mod ring;
 
-use std::io::{self, IoSlice};
+use std::io::{self, IoSlice, Write as _};
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::net::UnixStream;
 
 use io_uring::{opcode, types};
 use rustix::buffer::spare_capacity;
@@ -97,13 +98,7 @@ impl Driver for Uring {
             parcels: Parcels::default(),
             target: Box::new(Address::new(route.target)),
         };
-        Ok(Uring {
-            ring,
-            lent,
-            queued: Vec::new(),
-            broken: Vec::new(),
-            batch: Vec::new(),
-        })
+        Ok(Uring::over(ring, lent))
     }
 
     fn open(
@@ -215,6 +210,16 @@ impl Driver for Uring {
 }
 
 impl Uring {
+    fn over(ring: Ring, lent: Lent) -> Uring {
+        Uring {
+            ring,
+            lent,
+            queued: Vec::new(),
+            broken: Vec::new(),
+            batch: Vec::new(),
+        }
+    }
+
     fn receive(&mut self, link: &mut Link, token: Token, fd: &OwnedFd) {
         let fd = types::Fd(fd.as_raw_fd());
         let entry = opcode::RecvMulti::new(fd, GROUP).build();
@@ -462,9 +467,32 @@ fn drain<S: Session>(worker: &mut Worker<S, Uring>, token: Token) {
     }
 }
 
-/// Whether this system lets us have all of it, tried out; else what refused.
+/// Tries all that the driver needs of the system, in a round of one byte;
+/// else what was refused.
 pub(super) fn probe() -> Result<(), (&'static str, io::Error)> {
     let ring = Ring::new().map_err(|e| ("io_uring_setup", e))?;
-    drop(ring);
-    Ok(())
+    let buffers = Buffers::new(ring.get())
+        .map_err(|e| ("io_uring_register buffers", e))?;
+    let (mut near, far) = UnixStream::pair().map_err(|e| ("socketpair", e))?;
+    near.write_all(b"x").map_err(|e| ("write", e))?;
+    let lent = Lent {
+        buffers,
+        parcels: Parcels::default(),
+        target: Box::new(Address { bytes: [0; 16], len: 0 }),
+    };
+    let mut uring = Uring::over(ring, lent);
+    let far = OwnedFd::from(far);
+    uring.receive(&mut Link::default(), Token::default(), &far);
+    uring.ring.enter(100 * MS);
+    let mut events = Vec::new();
+    uring.ring.reap(&mut events);
+    let refused = |errno| Err(("io_uring receive", io::Error::from(errno)));
+    match events.first() {
+        Some(event) => match event.errno() {
+            None if event.result == 1 && event.more() => Ok(()),
+            None => refused(Errno::OPNOTSUPP),
+            Some(errno) => refused(errno),
+        },
+        None => refused(Errno::TIMEDOUT),
+    }
 }
