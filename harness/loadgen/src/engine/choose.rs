@@ -1,5 +1,6 @@
 //! Which of the kernel's queues a shot is fired with, and why.
 
+use profiles::profile::Protocol;
 use profiles::spec::Engine;
 use rustix::io::Errno;
 
@@ -31,6 +32,9 @@ impl Choice {
         };
         let io_uring =
             Choice { queue: Queue::IoUring, words: "io_uring".into() };
+        if plan.profile.protocol == Protocol::Http3 {
+            return Ok(epoll("datagrams"));
+        }
         match plan.spec.engine {
             Engine::Epoll => Ok(epoll("asked for")),
             Engine::IoUring => match refusal() {

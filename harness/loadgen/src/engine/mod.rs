@@ -62,6 +62,7 @@ enum News {
 /// Fires one shot. An error is the gun's own fault.
 pub fn run(plan: &Arc<Plan>, stop: &Arc<AtomicBool>) -> anyhow::Result<Shot> {
     let asked = plan.connections();
+    // HTTP/3 has an engine of its own, which says so itself.
     let choice = match Choice::new(plan) {
         Ok(choice) => choice,
         Err(why) => return Ok(Failed::new("engine", why).into_shot(asked)),
@@ -70,7 +71,9 @@ pub fn run(plan: &Arc<Plan>, stop: &Arc<AtomicBool>) -> anyhow::Result<Shot> {
         Ok(tallies) => report::shot(plan, tallies)?,
         Err(failed) => failed.into_shot(asked),
     };
-    if let Shot::Measured(sample) = &mut shot {
+    if let Shot::Measured(sample) = &mut shot
+        && sample.engine.is_empty()
+    {
         sample.engine = choice.words;
     }
     Ok(shot)
