@@ -314,12 +314,16 @@ impl Gun {
     }
 }
 
-/// A folder with the dataset, and in it the spec that names it.
+/// A folder with the dataset, and in it the spec that names it, unless it
+/// names a folder already.
 pub fn on_disk(spec: &Spec) -> (tempfile::TempDir, PathBuf) {
     let data = tempfile::tempdir().unwrap();
-    let dataset = Dataset::generate().to_bytes();
-    std::fs::write(data.path().join("dataset.json"), dataset).unwrap();
-    let spec = Spec { data_dir: data.path().into(), ..spec.clone() };
+    let mut spec = spec.clone();
+    if spec.data_dir.as_os_str().is_empty() {
+        let dataset = Dataset::generate().to_bytes();
+        std::fs::write(data.path().join("dataset.json"), dataset).unwrap();
+        spec.data_dir = data.path().into();
+    }
     let input = data.path().join("spec.json");
     std::fs::write(&input, serde_json::to_string(&spec).unwrap()).unwrap();
     (data, input)

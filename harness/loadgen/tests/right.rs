@@ -1,8 +1,9 @@
 //! The gun at servers that answer rightly, in every legal way.
 
-use super::peer::{self, measured, ok};
-use super::peer::{BASELINE, Conn, JSON, LIMITED, PIPELINED, Peer, UPLOAD};
-use super::{bare, spec};
+mod peer;
+
+use peer::{BASELINE, Conn, JSON, LIMITED, PIPELINED, Peer, UPLOAD};
+use peer::{bare, measured, ok, spec};
 use profiles::data::Dataset;
 use profiles::sample::Sample;
 
