@@ -102,7 +102,7 @@ impl Shift {
             .map(|lane| lane.pace.offered(closed.min(self.until)))
             .sum();
         Tally {
-            engine: String::new(),
+            engine: "epoll".into(),
             used: ThreadUse {
                 cpu_ns: cpu.saturating_sub(self.cpu_opened),
                 wall_ns: closed.saturating_sub(self.opened),

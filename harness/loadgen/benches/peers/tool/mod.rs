@@ -7,7 +7,6 @@ pub mod child;
 mod gun;
 mod h2load;
 mod oha;
-pub mod profile;
 mod wrk;
 
 use std::net::SocketAddr;
