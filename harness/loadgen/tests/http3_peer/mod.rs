@@ -136,7 +136,10 @@ pub async fn accept(
             incoming.retry().unwrap();
             continue;
         }
-        return incoming.accept().ok();
+        // One that offers another protocol is refused right here.
+        if let Ok(connecting) = incoming.accept() {
+            return Some(connecting);
+        }
     }
 }
 
@@ -167,21 +170,28 @@ impl Peer {
         reply: impl Fn(&str, &[u8]) -> Reply + Send + Sync + 'static,
     ) -> Peer {
         let counts = Counts::default();
-        let (seen, reply) = (counts.clone(), Arc::new(reply));
-        let addr = spawn(move |socket| async move {
-            let endpoint = endpoint(&options, socket);
-            while let Some(connecting) =
-                accept(&endpoint, &options, &seen).await
-            {
-                let (seen, reply) = (seen.clone(), reply.clone());
-                tokio::spawn(async move {
-                    let Ok(connection) = connecting.await else { return };
-                    seen.accepted.fetch_add(1, Ordering::Relaxed);
-                    serve(connection, seen, reply).await;
-                });
-            }
-        });
+        let seen = counts.clone();
+        let addr = spawn(|socket| serve_on(socket, options, seen, reply));
         Peer { addr, counts }
+    }
+}
+
+/// Serves until the process ends.
+pub async fn serve_on(
+    socket: UdpSocket,
+    options: Options,
+    seen: Counts,
+    reply: impl Fn(&str, &[u8]) -> Reply + Send + Sync + 'static,
+) {
+    let reply = Arc::new(reply);
+    let endpoint = endpoint(&options, socket);
+    while let Some(connecting) = accept(&endpoint, &options, &seen).await {
+        let (seen, reply) = (seen.clone(), reply.clone());
+        tokio::spawn(async move {
+            let Ok(connection) = connecting.await else { return };
+            seen.accepted.fetch_add(1, Ordering::Relaxed);
+            serve(connection, seen, reply).await;
+        });
     }
 }
 

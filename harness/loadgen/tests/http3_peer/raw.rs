@@ -118,7 +118,7 @@ async fn serve(
     let number = seen.accepted.fetch_add(1, Ordering::Relaxed);
     let mut open = Vec::new();
     for bytes in unis {
-        let mut uni = connection.open_uni().await.unwrap();
+        let Ok(mut uni) = connection.open_uni().await else { return };
         let _ = uni.write_all(&bytes).await;
         open.push(uni);
     }
@@ -176,4 +176,27 @@ fn target(bytes: &[u8]) -> String {
     let Some(at) = at else { return String::new() };
     let len = usize::from(bytes[at + 1]);
     String::from_utf8_lossy(&bytes[at + 2..at + 2 + len]).into_owned()
+}
+
+/// A server that answers each request before it has read it, and reads no
+/// more of it.
+pub fn early(options: Options, answer: Vec<u8>) -> SocketAddr {
+    spawn(move |socket| async move {
+        let endpoint = endpoint(&options, socket);
+        let seen = Counts::default();
+        while let Some(connecting) = accept(&endpoint, &options, &seen).await {
+            let answer = answer.clone();
+            tokio::spawn(async move {
+                let Ok(connection) = connecting.await else { return };
+                let mut control = connection.open_uni().await.unwrap();
+                let _ = control.write_all(HELLO).await;
+                let mut kept = Vec::new();
+                while let Ok((mut send, recv)) = connection.accept_bi().await {
+                    let _ = send.write_all(&answer).await;
+                    let _ = send.finish();
+                    kept.push(recv);
+                }
+            });
+        }
+    })
 }

@@ -55,8 +55,9 @@ pub(super) struct Link {
     answered: u32,
     /// Right answers on it.
     pub(super) right: u64,
-    /// When it began, or the last datagram came.
-    pub(super) heard: Ns,
+    /// Since when something was sent that the server must acknowledge, and
+    /// nothing came.
+    pub(super) unheard: Option<Ns>,
 }
 
 /// What a step on a stream came to.
@@ -73,7 +74,6 @@ impl Link {
         quic: Connection,
         handle: ConnectionHandle,
         lane: usize,
-        now: Ns,
     ) -> Link {
         Link {
             quic,
@@ -90,7 +90,7 @@ impl Link {
             begun: 0,
             answered: 0,
             right: 0,
-            heard: now,
+            unheard: None,
         }
     }
 
@@ -139,6 +139,7 @@ impl Link {
             let (class, ask) = (flight.class, &flight.ask);
             let upload = kit.requests.write(class, ask, &mut kit.text);
             desk.sent(&mut flight, now);
+            self.unheard.get_or_insert(now);
             self.begun += 1;
             let mut exchange = kit.pool.take(stream, flight);
             let mut out = self.quic.send_stream(stream);
@@ -432,7 +433,7 @@ impl Link {
     }
 
     /// Finds requests that waited too long and gives them up; the others live
-    /// on, unless nothing at all came for as long.
+    /// on, unless not even an acknowledgement came for as long.
     pub(super) fn expire(
         &mut self,
         now: Ns,
@@ -444,8 +445,11 @@ impl Link {
         kit.indexes.clear();
         let found = self.exchanges.iter().filter(|(_, e)| late(e));
         kit.indexes.extend(found.map(|(index, _)| *index));
-        let silent = now.saturating_sub(self.heard) > desk.timeout;
-        if silent && !kit.indexes.is_empty() {
+        if kit.indexes.is_empty() {
+            return None;
+        }
+        let since = *self.unheard.get_or_insert(now);
+        if now.saturating_sub(since) > desk.timeout {
             return Some(End::Silent);
         }
         while let Some(index) = kit.indexes.pop() {

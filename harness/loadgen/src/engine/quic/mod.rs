@@ -189,6 +189,7 @@ impl Quic {
                 self.readable(port);
             }
         }
+        self.fail_ports(clock::now());
     }
 
     /// Reads what came on a socket; the connections it was for have their
@@ -204,7 +205,10 @@ impl Quic {
             let batch = match read {
                 Ok(batch) => batch,
                 Err(Errno::AGAIN | Errno::INTR) => return,
-                Err(errno) => return self.port_failed(index, errno, now),
+                Err(errno) => {
+                    port.failed = Some(errno);
+                    return;
+                }
             };
             self.desk.books.bytes(0, batch.bytes);
             let (slots, touched) = (&mut self.slots, &mut self.touched);
@@ -213,7 +217,7 @@ impl Quic {
                 let slot = sorted.slot;
                 let Some(place) = slots.get_mut(slot as usize) else { return };
                 if let Some(link) = &mut place.link {
-                    link.heard = now;
+                    link.unheard = None;
                     link.quic.handle_event(sorted.event);
                     if !std::mem::replace(&mut place.touched, true) {
                         touched.push(slot);

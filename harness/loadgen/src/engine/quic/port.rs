@@ -57,6 +57,8 @@ pub(super) struct Port {
     stuck: Option<(Transmit, Vec<u8>)>,
     /// Slots that have something to send once it has.
     pub(super) waiting: Vec<u32>,
+    /// What the system says of the path, if it is broken.
+    pub(super) failed: Option<Errno>,
 }
 
 impl Port {
@@ -90,7 +92,8 @@ impl Port {
         let udp = UdpSocketState::new(UdpSockRef::from(&fd))?;
         let endpoint = Endpoint::new(config, None, !udp.may_fragment(), None);
         let (slots, waiting) = (Vec::new(), Vec::new());
-        Ok(Port { fd, udp, endpoint, slots, stuck: None, waiting })
+        let (stuck, failed) = (None, None);
+        Ok(Port { fd, udp, endpoint, slots, stuck, waiting, failed })
     }
 
     /// What the kernel offers, for the sample.
@@ -194,23 +197,37 @@ impl Port {
     /// Sends, or keeps what the kernel has no room for.
     #[inline]
     pub(super) fn send(&mut self, transmit: Transmit, bytes: &[u8]) {
-        if self.try_send(&transmit, bytes) == Err(Errno::AGAIN) {
-            self.stuck = Some((transmit, bytes.to_vec()));
+        match self.try_send(&transmit, bytes) {
+            Ok(()) => {}
+            Err(Errno::AGAIN) => self.stuck = Some((transmit, bytes.to_vec())),
+            Err(errno) => self.lost(errno),
         }
     }
 
     /// There is room again; whether there was enough.
     pub(super) fn unstick(&mut self) -> bool {
-        if let Some((transmit, bytes)) = self.stuck.take()
-            && self.try_send(&transmit, &bytes) == Err(Errno::AGAIN)
-        {
-            self.stuck = Some((transmit, bytes));
+        if let Some((transmit, bytes)) = self.stuck.take() {
+            self.send(transmit, &bytes);
         }
         self.stuck.is_none()
     }
 
-    /// Any other error loses the datagrams, as the path might have: what was
-    /// in them is sent again, and an error that stays is met by a read.
+    /// A send that failed loses its datagrams, as the path might have, and
+    /// what was in them is sent again; unless there is no path.
+    #[cold]
+    fn lost(&mut self, errno: Errno) {
+        if matches!(
+            errno,
+            Errno::CONNREFUSED
+                | Errno::HOSTUNREACH
+                | Errno::NETUNREACH
+                | Errno::ACCESS
+                | Errno::PERM
+        ) {
+            self.failed = Some(errno);
+        }
+    }
+
     fn try_send(&self, transmit: &Transmit, bytes: &[u8]) -> Result<(), Errno> {
         let datagrams = quinn_udp::Transmit {
             destination: transmit.destination,

@@ -186,9 +186,17 @@ impl Quic {
         slot.part(&mut self.ports, self.time.instant(now), end.code());
     }
 
-    /// A socket says that the path is broken: so are all connections on it.
+    /// A socket said that the path is broken: so are all connections on it.
+    pub(super) fn fail_ports(&mut self, now: Ns) {
+        for port in 0..self.ports.len() {
+            if let Some(errno) = self.ports[port].failed.take() {
+                self.port_failed(port, errno, now);
+            }
+        }
+    }
+
     #[cold]
-    pub(super) fn port_failed(&mut self, port: usize, errno: Errno, now: Ns) {
+    fn port_failed(&mut self, port: usize, errno: Errno, now: Ns) {
         for index in 0..self.slots.len() {
             if self.slots[index].port == port {
                 self.over(index, End::errno(errno), now);
@@ -238,7 +246,7 @@ impl Quic {
         match made {
             Ok((handle, quic)) => {
                 port.route(handle, index as u32);
-                let link = Link::new(quic, handle, slot.lane, now);
+                let link = Link::new(quic, handle, slot.lane);
                 slot.link = Some(Box::new(link));
                 slot.state = State::Greeting;
                 self.under_way += 1;
