@@ -233,7 +233,11 @@ impl Session for Http2 {
                 Ok(None) => break Ok(()),
                 Err(why) => break Err(Over::Broken(why)),
                 Ok(Some(piece)) => {
-                    if let Err(over) = self.piece(piece, now, desk, kit) {
+                    let done = self.piece(piece, now, desk, kit);
+                    // What follows the last answer is not looked at, whether
+                    // or not it came in the same read.
+                    let over = done.err().or_else(|| self.is_over(desk));
+                    if let Some(over) = over {
                         break Err(over);
                     }
                 }
