@@ -62,9 +62,7 @@ impl Echo {
             return false;
         }
         for piece in bytes.chunks(Echo::WORD) {
-            let mut found = [0; Echo::WORD];
-            found[..piece.len()].copy_from_slice(piece);
-            let differ = rest.word() ^ u64::from_le_bytes(found);
+            let differ = rest.word() ^ loaded(piece);
             if differ << (8 * (Echo::WORD - piece.len())) != 0 {
                 return false;
             }
@@ -82,6 +80,23 @@ impl Echo {
             out.extend_from_slice(&self.word().to_le_bytes()[..n]);
             self.advance(n as u32);
         }
+    }
+}
+
+/// At most eight bytes, the first one lowest.
+#[inline]
+fn loaded(bytes: &[u8]) -> u64 {
+    if let Ok(eight) = bytes.try_into() {
+        return u64::from_le_bytes(eight);
+    }
+    match (bytes.first_chunk(), bytes.last_chunk()) {
+        // The two halves overlap in bytes that are the same.
+        (Some(first), Some(last)) => {
+            let shift = 8 * (bytes.len() - 4);
+            let last = u64::from(u32::from_le_bytes(*last));
+            u64::from(u32::from_le_bytes(*first)) | last << shift
+        }
+        _ => bytes.iter().rev().fold(0, |n, b| n << 8 | u64::from(*b)),
     }
 }
 
