@@ -28,4 +28,5 @@ for manifest in frameworks/*/Cargo.toml; do
   step cargo test --quiet --locked --release --manifest-path "$manifest" --target-dir "$ARENA_CACHE/entries"
 done
 step cargo test --locked --workspace
+step "$ARENA_ROOT/scripts/fuzz.sh"
 say "all tests passed"

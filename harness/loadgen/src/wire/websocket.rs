@@ -7,7 +7,7 @@
 
 mod upgrade;
 
-pub use upgrade::Upgrade;
+pub use upgrade::{Upgrade, accept};
 
 use super::Why;
 

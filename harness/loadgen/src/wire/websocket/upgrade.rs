@@ -122,7 +122,7 @@ impl Upgrade {
         } else if is(b"connection") {
             self.said.connection |= lists(b"upgrade");
         } else if is(b"sec-websocket-accept") {
-            let right = value == self.accept();
+            let right = value == accept(&self.key);
             if self.said.accept.replace(right).is_some() {
                 return Err(Why::Twice);
             }
@@ -146,12 +146,12 @@ impl Upgrade {
         };
         Err(Why::Protocol(why))
     }
+}
 
-    /// What the server must make of the key.
-    fn accept(&self) -> [u8; 28] {
-        let text = [&self.key[..], GUID].concat();
-        base64(digest(&SHA1_FOR_LEGACY_USE_ONLY, &text).as_ref())
-    }
+/// What a server must make of a client's key.
+pub fn accept(key: &[u8]) -> [u8; 28] {
+    let text = [key, GUID].concat();
+    base64(digest(&SHA1_FOR_LEGACY_USE_ONLY, &text).as_ref())
 }
 
 fn status_line(line: &[u8]) -> Result<u16, Why> {
@@ -186,7 +186,7 @@ mod tests {
     fn the_key_of_the_rfc_has_the_accept_of_the_rfc() {
         let key = *b"dGhlIHNhbXBsZSBub25jZQ==";
         let upgrade = Upgrade { key, ..Upgrade::new([0; 16]) };
-        assert_eq!(&upgrade.accept(), b"s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+        assert_eq!(&accept(&upgrade.key), b"s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
         assert_eq!(Upgrade::new(*b"the sample nonce").key, key);
     }
 

@@ -1,0 +1,9 @@
+//! WebSocket handshakes and frames.
+#![no_main]
+
+#[path = "../../tests/fuzzed/mod.rs"]
+mod fuzzed;
+
+libfuzzer_sys::fuzz_target!(|script: &[u8]| {
+    fuzzed::check::<fuzzed::Ws>(script);
+});
