@@ -6,6 +6,7 @@
 //! right; a peer's are those it calls done, whatever was in them. A claim
 //! about speed is the median ratio over the pairs, never a single time.
 
+mod floor;
 mod options;
 mod pairs;
 mod print;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         Some("serve") => row::serve(&args[1..]),
+        Some("floor") => floor::run(&args[1..]),
         _ => match Options::parse(&args) {
             Ok(options) => measure(&options),
             Err(why) => {

@@ -2,8 +2,9 @@
 
 use serde_json::json;
 
+use crate::floor::Way;
 use crate::options::Options;
-use crate::pairs::Spread;
+use crate::pairs::{Pairs, Spread};
 use crate::row::Row;
 use crate::tool::Outcome;
 use crate::workloads::Workload;
@@ -76,8 +77,19 @@ impl Row {
 
     /// loadgen over the peer, pair by pair.
     fn ratio(&self, value: fn(&Outcome) -> f64) -> Option<Spread> {
-        let pairs = self.pairs.valid.iter();
-        Spread::of(pairs.map(|pair| value(&pair.gun) / value(&pair.other)))
+        ratio(&self.pairs, value)
+    }
+
+    /// loadgen over the floor by each way that was had: its name, the floor
+    /// and the ratio.
+    fn shares(&self) -> Vec<(&'static str, Middle, Spread)> {
+        let share = |(way, pairs): &(Way, anyhow::Result<Pairs>)| {
+            let pairs = pairs.as_ref().ok()?;
+            let all: Vec<_> = pairs.valid.iter().map(|p| p.other).collect();
+            let spread = ratio(pairs, |o| o.cost().total_s())?;
+            Some((way.name(), Middle::of(&all), spread))
+        };
+        self.floors.iter().filter_map(share).collect()
     }
 
     /// Each ratio with its goal.
@@ -94,6 +106,12 @@ impl Row {
         add("rate", Outcome::rate, None);
         out
     }
+}
+
+/// loadgen over the other, pair by pair.
+fn ratio(pairs: &Pairs, value: fn(&Outcome) -> f64) -> Option<Spread> {
+    let pairs = pairs.valid.iter();
+    Spread::of(pairs.map(|pair| value(&pair.gun) / value(&pair.other)))
 }
 
 pub fn row(row: &Row, options: &Options) {
@@ -119,6 +137,18 @@ pub fn row(row: &Row, options: &Options) {
             row.pairs.valid.len()
         );
     }
+    for (way, floor, share) in row.shares() {
+        println!("{}", floor.text(&format!("floor by {way}")));
+        println!(
+            "  loadgen / floor by {way}: {:.3} ({:.3} to {:.3})",
+            share.median, share.min, share.max
+        );
+    }
+    for (way, pairs) in &row.floors {
+        if let Err(why) = pairs {
+            println!("  no floor by {}: {why:#}", way.name());
+        }
+    }
     for why in &row.pairs.invalid {
         println!("  a pair did not count: {why}");
     }
@@ -138,6 +168,16 @@ fn json(row: &Row, options: &Options) -> serde_json::Value {
         })
         .collect();
     let other = row.other();
+    let floors: Vec<_> = row
+        .shares()
+        .into_iter()
+        .map(|(way, floor, share)| {
+            json!({
+                "way": way, "cost": floor.json(), "loadgen_over_floor":
+                { "median": share.median, "min": share.min, "max": share.max },
+            })
+        })
+        .collect();
     json!({
         "workload": row.workload.name,
         "title": row.workload.title,
@@ -152,6 +192,7 @@ fn json(row: &Row, options: &Options) -> serde_json::Value {
         "peer": other.as_ref().map(|(name, _)| name),
         "peer_cost": other.as_ref().map(|(_, middle)| middle.json()),
         "ratios": ratios,
+        "floors": floors,
     })
 }
 
@@ -159,7 +200,8 @@ fn json(row: &Row, options: &Options) -> serde_json::Value {
 pub fn table(rows: &[Row]) {
     println!(
         "| workload | loadgen user + system | peer user + system | ratio | \
-         goal | rate ratio |\n|---|---|---|---|---|---|"
+         goal | rate ratio | loadgen / floor |\n\
+         |---|---|---|---|---|---|---|"
     );
     for row in rows {
         let cost = |m: &Middle| format!("{:.2} + {:.2}", m.user, m.system);
@@ -171,13 +213,19 @@ pub fn table(rows: &[Row]) {
                 format!("{:.2} ({:.2} to {:.2})", s.median, s.min, s.max)
             })
         };
+        let floors: Vec<String> = row
+            .shares()
+            .iter()
+            .map(|(way, _, share)| format!("{way} {:.2}", share.median))
+            .collect();
         println!(
-            "| {} | {} | {other} | {} | {} | {} |",
+            "| {} | {} | {other} | {} | {} | {} | {} |",
             row.workload.name,
             cost(&row.gun()),
             ratio(|o| o.cost().total_s()),
             goal(row.workload.goal),
             ratio(Outcome::rate),
+            floors.join(", "),
         );
     }
 }

@@ -8,11 +8,15 @@ use std::thread;
 
 use anyhow::{Context as _, bail};
 
+use crate::floor::{self, Way};
 use crate::options::Options;
 use crate::pairs::{Pairs, alternate};
 use crate::server::{Server, Speaks};
 use crate::tool::{Gun, Load, Outcome, child};
 use crate::workloads::Workload;
+
+/// More pairs say no more about a share.
+const FLOOR_PAIRS: u32 = 3;
 
 /// What was measured of a workload.
 pub struct Row {
@@ -22,6 +26,8 @@ pub struct Row {
     pub pairs: Pairs,
     /// loadgen's outcomes, when there is no peer.
     pub alone: Vec<Outcome>,
+    /// loadgen paired with the floor, by each way into the kernel.
+    pub floors: Vec<(Way, anyhow::Result<Pairs>)>,
     /// What loadgen said of its queue.
     pub engine: String,
 }
@@ -67,7 +73,7 @@ pub fn measure(
     match &found {
         Some((peer, program)) => {
             let other = || peer.fire(program, &load);
-            pairs = alternate(options.pairs, gun, other)?;
+            pairs = alternate(options.pairs, &mut gun, other)?;
             if pairs.valid.is_empty() {
                 bail!("no valid pair: {:?}", pairs.invalid);
             }
@@ -79,8 +85,16 @@ pub fn measure(
             }
         }
     }
+    let mut floors = Vec::new();
+    if options.floor && floor::has(workload) {
+        let pairs = options.pairs.min(FLOOR_PAIRS);
+        for way in Way::ALL {
+            let other = || floor::fire(workload, way, &load);
+            floors.push((way, alternate(pairs, &mut gun, other)));
+        }
+    }
     let peer = found.map(|(peer, program)| peer.version(&program));
-    Ok(Row { workload, peer, pairs, alone, engine })
+    Ok(Row { workload, peer, pairs, alone, floors, engine })
 }
 
 /// A server in a process of its own; it ends with this value.

@@ -1,8 +1,10 @@
 //! HTTP/2 of the server, and gRPC on it.
 
+use std::future::poll_fn;
 use std::io;
 use std::net::TcpListener;
 use std::sync::Arc;
+use std::task::Poll;
 
 use bytes::Bytes;
 use h2::RecvStream;
@@ -57,14 +59,25 @@ async fn connection(
         .max_send_buffer_size(1 << 22)
         .handshake(stream)
         .await?;
-    let mut scratch = Vec::new();
-    while let Some(next) = connection.accept().await {
-        let (request, respond) = next?;
-        let simple = request.body().is_end_stream();
-        if simple && shared.pacing.is_none() {
-            answer(&request, respond, &shared, &mut scratch)?;
-        } else {
-            tokio::spawn(held(request, respond, shared.clone()));
+    let (mut scratch, mut burst) = (Vec::new(), Vec::new());
+    while let Some(first) = connection.accept().await {
+        burst.push(first?);
+        // Each look for the next request also writes what is answered: all
+        // that are there are taken first, so that a burst is one write.
+        loop {
+            let next = poll_fn(|cx| Poll::Ready(connection.poll_accept(cx)));
+            match next.await {
+                Poll::Ready(Some(next)) => burst.push(next?),
+                Poll::Ready(None) | Poll::Pending => break,
+            }
+        }
+        for (request, respond) in burst.drain(..) {
+            let simple = request.body().is_end_stream();
+            if simple && shared.pacing.is_none() {
+                answer(&request, respond, &shared, &mut scratch)?;
+            } else {
+                tokio::spawn(held(request, respond, shared.clone()));
+            }
         }
     }
     Ok(())
