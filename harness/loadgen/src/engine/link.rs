@@ -30,14 +30,18 @@ impl Route {
         self.target.is_ipv4().then_some(SocketAddr::new(IpAddr::V4(ip), 0))
     }
 
-    /// Begins connection `index`; whether it is made already, as it mostly
-    /// is on loopback.
-    pub fn open(&self, index: u32) -> Result<(OwnedFd, bool), Errno> {
+    /// A socket for connection `index`.
+    pub fn socket(
+        &self,
+        index: u32,
+        nonblocking: bool,
+    ) -> Result<OwnedFd, Errno> {
         let family = match self.target {
             SocketAddr::V4(_) => AddressFamily::INET,
             SocketAddr::V6(_) => AddressFamily::INET6,
         };
-        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let mut flags = SocketFlags::CLOEXEC;
+        flags.set(SocketFlags::NONBLOCK, nonblocking);
         let fd = net::socket_with(family, SocketType::STREAM, flags, None)?;
         sockopt::set_tcp_nodelay(&fd, true)?;
         // A close is a reset: no port is left waiting on our side.
@@ -45,6 +49,13 @@ impl Route {
         if let Some(source) = self.source(index) {
             net::bind(&fd, &source)?;
         }
+        Ok(fd)
+    }
+
+    /// Begins connection `index`; whether it is made already, as it mostly
+    /// is on loopback.
+    pub fn open(&self, index: u32) -> Result<(OwnedFd, bool), Errno> {
+        let fd = self.socket(index, true)?;
         // On loopback the handshake is over before the first call returns,
         // but only a second one says so; it saves a round through the queue.
         for _ in 0..2 {

@@ -4,14 +4,17 @@
 //! books. They meet twice: when all are connected, the moments of the shot
 //! are decided once and handed to each; at the end the books are added up.
 
+mod choose;
+mod driver;
+mod epoll;
 mod io;
 mod link;
 mod phase;
 mod pin;
-mod poll;
 mod quic;
 mod shift;
 mod slots;
+mod uring;
 mod worker;
 
 use std::num::NonZeroU64;
@@ -25,6 +28,7 @@ use anyhow::{Context as _, bail};
 use profiles::profile::Protocol;
 use profiles::sample::Shot;
 
+pub use choose::refusal;
 pub use link::Route;
 pub use phase::{Phase, Schedule};
 pub use slots::Connected;
@@ -35,7 +39,11 @@ use crate::plan::{Plan, share};
 use crate::report::{self, Failed};
 use crate::session::{Http1, Http2, Session, Tls, WebSocket};
 use crate::{clock, limits};
+use choose::{Choice, Queue};
+use driver::Driver;
+use epoll::Epoll;
 use quic::Quic;
+use uring::Uring;
 use worker::Worker;
 
 /// From the decision to the first request: time for every thread to wake.
@@ -53,15 +61,28 @@ enum News {
 
 /// Fires one shot. An error is the gun's own fault.
 pub fn run(plan: &Arc<Plan>, stop: &Arc<AtomicBool>) -> anyhow::Result<Shot> {
-    match fire(plan, stop)? {
-        Ok(tallies) => report::shot(plan, tallies),
-        Err(failed) => Ok(failed.into_shot(plan.connections())),
+    let asked = plan.connections();
+    // HTTP/3 has an engine of its own, which says so itself.
+    let choice = match Choice::new(plan) {
+        Ok(choice) => choice,
+        Err(why) => return Ok(Failed::new("engine", why).into_shot(asked)),
+    };
+    let mut shot = match fire(plan, stop, choice.queue)? {
+        Ok(tallies) => report::shot(plan, tallies)?,
+        Err(failed) => failed.into_shot(asked),
+    };
+    if let Shot::Measured(sample) = &mut shot
+        && sample.engine.is_empty()
+    {
+        sample.engine = choice.words;
     }
+    Ok(shot)
 }
 
 fn fire(
     plan: &Arc<Plan>,
     stop: &Arc<AtomicBool>,
+    queue: Queue,
 ) -> anyhow::Result<Result<Vec<Tally>, Failed>> {
     let spec = &plan.spec;
     let route =
@@ -88,6 +109,7 @@ fn fire(
             stop: stop.clone(),
             route,
             index,
+            queue,
             first,
             by_lane,
             tell: tell.clone(),
@@ -158,6 +180,7 @@ struct Crew {
     route: Route,
     /// Its number among the threads.
     index: u32,
+    queue: Queue,
     /// The number of its first connection among all threads'.
     first: u32,
     /// Its connections of each lane.
@@ -220,11 +243,18 @@ impl Crew {
     }
 
     fn work<S: Session>(&self, desk: Desk) {
+        match self.queue {
+            Queue::Epoll => self.drive::<S, Epoll>(desk),
+            Queue::IoUring => self.drive::<S, Uring>(desk),
+        }
+    }
+
+    fn drive<S: Session, D: Driver>(&self, desk: Desk) {
         let timeout = self.plan.spec.connect_timeout_ns;
         let worker = S::kit(&self.plan).and_then(|kit| {
             let (route, first) = (self.route, self.first);
             let lanes = &self.by_lane;
-            Ok(Worker::<S>::new(desk, kit, route, first, lanes, timeout)?)
+            Worker::<S, D>::new(desk, kit, route, first, lanes, timeout)
         });
         let mut worker = match worker {
             Ok(worker) => worker,

@@ -102,7 +102,7 @@ impl Shift {
             .map(|lane| lane.pace.offered(closed.min(self.until)))
             .sum();
         Tally {
-            engine: "epoll".into(),
+            engine: String::new(),
             used: ThreadUse {
                 cpu_ns: cpu.saturating_sub(self.cpu_opened),
                 wall_ns: closed.saturating_sub(self.opened),

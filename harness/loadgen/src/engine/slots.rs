@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::io::Errno;
 
+use super::driver::Driver;
 use super::link::errno_name;
-use super::poll::Interest;
 use super::worker::{LOOK_UP, MS, State, Worker};
 use crate::clock::{self, Ns};
 use crate::session::{Over, Session};
@@ -33,7 +33,7 @@ impl Connected {
     }
 }
 
-impl<S: Session> Worker<S> {
+impl<S: Session, D: Driver> Worker<S, D> {
     /// Makes all connections, each tried once: the socket's handshake and the
     /// protocol's.
     pub fn connect(&mut self, stop: &AtomicBool) -> Connected {
@@ -155,12 +155,12 @@ impl<S: Session> Worker<S> {
 
     /// Begins a handshake.
     fn open(&mut self, index: usize) -> Result<(), Errno> {
-        let (fd, made) = self.route.open(self.first + index as u32)?;
+        let number = self.first + index as u32;
         let slot = &mut self.slots[index];
         slot.generation = slot.generation.wrapping_add(1);
-        slot.interest = if made { Interest::Read } else { Interest::Write };
-        let token = u64::from(slot.generation) << 32 | index as u64;
-        self.poller.add(&fd, token, slot.interest)?;
+        let (token, route) = (slot.token(index), &self.route);
+        let (fd, made) =
+            self.driver.open(&mut slot.link, token, route, number)?;
         slot.fd = Some(fd);
         slot.since = clock::now();
         slot.state = State::Connecting;
@@ -171,16 +171,14 @@ impl<S: Session> Worker<S> {
         Ok(())
     }
 
-    pub(super) fn handshake_done(&mut self, index: usize) -> Result<(), Errno> {
-        let Some(fd) = &self.slots[index].fd else { return Ok(()) };
-        rustix::net::sockopt::socket_error(fd)??;
-        self.linked(index);
-        self.want(index, Interest::Read)
-    }
-
     /// The socket is connected; the protocol begins.
-    fn linked(&mut self, index: usize) {
+    pub(super) fn linked(&mut self, index: usize) {
         let slot = &mut self.slots[index];
+        let token = slot.token(index);
+        let Some(fd) = &slot.fd else { return };
+        if let Err(errno) = self.driver.linked(&mut slot.link, token, fd) {
+            return self.connect_failed(index, errno_name(errno));
+        }
         slot.state = State::Greeting;
         slot.broken = None;
         let (desk, kit) = (&mut self.desk, &mut self.kit);
@@ -215,25 +213,11 @@ impl<S: Session> Worker<S> {
         if matches!(slot.state, State::Connecting | State::Greeting) {
             self.under_way -= 1;
         }
-        slot.fd = None;
+        let token = slot.token(index);
+        if let Some(fd) = slot.fd.take() {
+            self.driver.close(&mut slot.link, token, fd);
+        }
         slot.state = State::Down;
-    }
-
-    pub(super) fn want(
-        &mut self,
-        index: usize,
-        interest: Interest,
-    ) -> Result<(), Errno> {
-        let slot = &mut self.slots[index];
-        if slot.interest == interest {
-            return Ok(());
-        }
-        slot.interest = interest;
-        let token = u64::from(slot.generation) << 32 | index as u64;
-        match &slot.fd {
-            Some(fd) => self.poller.set(fd, token, interest),
-            None => Ok(()),
-        }
     }
 }
 

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use profiles::sample::ThreadUse;
 use rustix::io::Errno;
 
-use super::link::{Route, errno_name};
+use super::driver::{Driver, Token};
+use super::link::Route;
 use super::phase::{Phase, Schedule};
-use super::poll::{Interest, Poller};
 use super::shift::Shift;
 use super::slots::Connected;
 use crate::books::Books;
@@ -38,10 +38,11 @@ pub(super) enum State {
 /// One connection's place. It keeps its number and its counts while the
 /// sockets in it come and go.
 #[derive(Debug)]
-pub(super) struct Slot<S> {
+pub(super) struct Slot<S, L> {
     pub(super) fd: Option<OwnedFd>,
     pub(super) state: State,
-    pub(super) interest: Interest,
+    /// What the driver keeps of it.
+    pub(super) link: L,
     pub(super) session: S,
     pub(super) lane: usize,
     /// Whether it waits among the spare ones of its lane.
@@ -55,15 +56,24 @@ pub(super) struct Slot<S> {
     pub(super) backoff: Ns,
 }
 
+impl<S, L> Slot<S, L> {
+    /// The name of the socket that is in it, at `index`.
+    #[inline]
+    pub(super) fn token(&self, index: usize) -> Token {
+        Token { index: index as u32, generation: self.generation }
+    }
+}
+
 /// One thread's share of a shot.
 #[derive(Debug)]
-pub struct Worker<S: Session> {
-    pub(super) slots: Vec<Slot<S>>,
+pub(super) struct Worker<S: Session, D: Driver> {
+    pub(super) slots: Vec<Slot<S, D::Link>>,
     pub(super) desk: Desk,
     pub(super) kit: S::Kit,
-    pub(super) poller: Poller,
-    pub(super) inbox: Box<[u8]>,
+    pub(super) driver: D,
     pub(super) shift: Shift,
+    /// The last look at the clock.
+    pub(super) now: Ns,
     /// How connecting goes, before the shot.
     pub(super) connecting: Option<Connected>,
     /// Handshakes under way.
@@ -119,22 +129,22 @@ impl Tally {
     }
 }
 
-impl<S: Session> Worker<S> {
+impl<S: Session, D: Driver> Worker<S, D> {
     /// A thread that holds the connections from `first` on, so many of each
     /// lane.
-    pub fn new(
+    pub(super) fn new(
         desk: Desk,
         kit: S::Kit,
         route: Route,
         first: u32,
         by_lane: &[u32],
         connect_timeout: Ns,
-    ) -> Result<Worker<S>, Errno> {
+    ) -> anyhow::Result<Worker<S, D>> {
         let sweep = (desk.timeout / 10).clamp(MS, 500 * MS);
         let slot = |lane| Slot {
             fd: None,
             state: State::Down,
-            interest: Interest::Read,
+            link: D::Link::default(),
             session: S::new(lane),
             lane,
             spare: false,
@@ -151,9 +161,9 @@ impl<S: Session> Worker<S> {
             slots: slots.collect(),
             desk,
             kit,
-            poller: Poller::new()?,
-            inbox: vec![0; 128 * 1024].into_boxed_slice(),
+            driver: D::new(&route)?,
             shift: Shift::new(first == 0),
+            now: clock::now(),
             connecting: None,
             under_way: 0,
             fresh: Vec::new(),
@@ -170,10 +180,15 @@ impl<S: Session> Worker<S> {
     }
 
     /// Fires, from warm-up to hard stop or until it is told to stop.
-    pub fn fire(mut self, schedule: &Schedule, stop: &AtomicBool) -> Tally {
+    pub(super) fn fire(
+        mut self,
+        schedule: &Schedule,
+        stop: &AtomicBool,
+    ) -> Tally {
         self.shift.until = schedule.closed();
         loop {
             let now = clock::now();
+            self.now = now;
             let edge = self.advance(now, schedule);
             let over = self.shift.phase == Phase::Closed;
             if over || stop.load(Ordering::Relaxed) {
@@ -195,26 +210,13 @@ impl<S: Session> Worker<S> {
 
     /// Waits at most `wait` and deals with all that happened.
     pub(super) fn take_events(&mut self, wait: Ns) {
-        let events = self.poller.wait(wait);
-        for event in 0..events.unwrap_or(0) {
-            let token = self.poller.token(event);
-            let index = token as u32 as usize;
-            let slot = &self.slots[index];
-            if slot.generation != (token >> 32) as u32 {
-                continue;
-            }
-            if slot.state == State::Connecting {
-                if let Err(errno) = self.handshake_done(index) {
-                    self.connect_failed(index, errno_name(errno));
-                }
-            } else if self.poller.is_readable(event) {
-                self.readable(index);
-            } else {
-                self.pump(index);
-            }
-            self.pump_fresh();
-        }
-        self.pump_fresh();
+        D::take_events(self, wait);
+    }
+
+    /// Draws what may be in flight on `index` and sends it.
+    #[inline]
+    pub(super) fn pump(&mut self, index: usize) {
+        D::pump(self, index);
     }
 
     /// Enters every phase that is due; returns when the next one is.
@@ -278,7 +280,8 @@ impl<S: Session> Worker<S> {
         }
     }
 
-    fn close(self) -> Tally {
+    fn close(mut self) -> Tally {
+        D::settle(&mut self);
         let Worker { mut slots, desk, mut shift, .. } = self;
         let mut tally = shift.close(desk, |desk, now| {
             for slot in &mut slots {

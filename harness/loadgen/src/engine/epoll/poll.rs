@@ -5,15 +5,17 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::io::Errno;
 
+use super::Token;
 use crate::clock::{Ns, timespec};
 
 /// Events taken in one go.
 const BATCH: usize = 512;
 
 /// What a connection waits for.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Interest {
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(in super::super) enum Interest {
     /// Answers.
+    #[default]
     Read,
     /// Answers, and room to send more.
     Both,
@@ -31,9 +33,8 @@ impl Interest {
     }
 }
 
-/// One readiness queue. A token names a connection and its generation, so
-/// that an event for a socket that is gone is never taken for its heir's.
-pub struct Poller {
+/// One readiness queue.
+pub(super) struct Poller {
     epoll: OwnedFd,
     events: Vec<Event>,
 }
@@ -46,35 +47,35 @@ impl std::fmt::Debug for Poller {
 
 impl Poller {
     /// An empty queue.
-    pub fn new() -> Result<Poller, Errno> {
+    pub(super) fn new() -> Result<Poller, Errno> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         Ok(Poller { epoll, events: Vec::with_capacity(BATCH) })
     }
 
     /// Watches `fd`; closing it ends that.
-    pub fn add(
+    pub(super) fn add(
         &self,
         fd: impl AsFd,
-        token: u64,
+        token: Token,
         interest: Interest,
     ) -> Result<(), Errno> {
-        let data = EventData::new_u64(token);
+        let data = EventData::new_u64(packed(token));
         epoll::add(&self.epoll, fd, data, interest.flags())
     }
 
     /// Watches `fd` for something else.
-    pub fn set(
+    pub(super) fn set(
         &self,
         fd: impl AsFd,
-        token: u64,
+        token: Token,
         interest: Interest,
     ) -> Result<(), Errno> {
-        let data = EventData::new_u64(token);
+        let data = EventData::new_u64(packed(token));
         epoll::modify(&self.epoll, fd, data, interest.flags())
     }
 
     /// Waits at most `ns` and returns how many events there are.
-    pub fn wait(&mut self, ns: Ns) -> Result<usize, Errno> {
+    pub(super) fn wait(&mut self, ns: Ns) -> Result<usize, Errno> {
         self.events.clear();
         let room = rustix::buffer::spare_capacity(&mut self.events);
         match epoll::wait(&self.epoll, room, Some(&timespec(ns))) {
@@ -85,15 +86,20 @@ impl Poller {
 
     /// The token of event `index` of the last wait.
     #[inline]
-    pub fn token(&self, index: usize) -> u64 {
-        self.events[index].data.u64()
+    pub(super) fn token(&self, index: usize) -> Token {
+        let data = self.events[index].data.u64();
+        Token { index: data as u32, generation: (data >> 32) as u32 }
     }
 
     /// Whether event `index` says that there may be something to read; an
     /// error or a hang-up is read, too.
     #[inline]
-    pub fn is_readable(&self, index: usize) -> bool {
+    pub(super) fn is_readable(&self, index: usize) -> bool {
         let flags = self.events[index].flags;
         flags.intersects(EventFlags::IN | EventFlags::ERR | EventFlags::HUP)
     }
+}
+
+fn packed(token: Token) -> u64 {
+    u64::from(token.generation) << 32 | u64::from(token.index)
 }
