@@ -29,6 +29,12 @@ pub const PIPELINED: &str =
 pub const LIMITED: &str =
     include_str!("../../../../profiles/defs/limited-conn.toml");
 pub const UPLOAD: &str = include_str!("../../../../profiles/defs/upload.toml");
+pub const H2C: &str =
+    include_str!("../../../../profiles/defs/baseline-h2c.toml");
+pub const UNARY: &str =
+    include_str!("../../../../profiles/defs/unary-grpc.toml");
+pub const STREAM: &str =
+    include_str!("../../../../profiles/defs/stream-grpc.toml");
 pub const JSON: &str = include_str!("../../../../profiles/defs/json.toml");
 
 /// One accepted connection, or what is spoken on it.

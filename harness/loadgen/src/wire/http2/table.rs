@@ -83,7 +83,7 @@ impl Table {
         if need > self.max {
             return;
         }
-        if self.text.len() > 2 * self.max {
+        if self.text.len() + need > self.text.capacity() {
             self.compact();
         }
         let entry = Entry {
@@ -111,8 +111,13 @@ impl Table {
         }
     }
 
+    /// Forgets the texts of dropped entries, if that is worth it.
+    #[cold]
     fn compact(&mut self) {
         let first = self.entries.back().map_or(0, |oldest| oldest.start);
+        if (first as usize) < self.text.len() / 2 {
+            return;
+        }
         self.text.drain(..first as usize);
         for entry in &mut self.entries {
             entry.start -= first;
