@@ -12,6 +12,9 @@ else
   say "container tests are skipped: the reason is in the line above"
 fi
 
+# Tests of agreement hold the load generator against these two, where they are.
+need_packages wrk:wrk h2load:nghttp2-client || say "tests of agreement are skipped"
+
 step() {
   say "$*"
   "$@"

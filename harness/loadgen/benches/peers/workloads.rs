@@ -2,6 +2,7 @@
 
 use crate::server::Speaks;
 use crate::tool::Peer;
+use crate::tool::profile::{CALL, ECHO, FILES, JSON, SUM, SUM2, definition};
 
 /// One row of the table.
 pub struct Workload {
@@ -24,17 +25,6 @@ pub struct Workload {
     pub user_goal: Option<f64>,
 }
 
-const SUM: &str = "ask = \"sum\"\npath = \"/baseline11\"\n\
-                   operands = \"1000-9999\"";
-const SUM2: &str = "ask = \"sum\"\npath = \"/baseline2\"\n\
-                    operands = \"1000-9999\"";
-const JSON: &str = "ask = \"json\"\npath = \"/json/\"\n\
-    counts = [\"1-2\", \"3-7\", \"8-12\", \"13-17\", \"23-27\", \"38-42\", \
-    \"47-50\"]\nmultiplier = \"1-99\"";
-const ECHO: &str = "ask = \"ws-echo\"\nsizes = [\"4B-8B\"]";
-
-const FILES: &str = "ask = \"static\"\nfiles = [\"components.css\", \
-                     \"app.js\"]";
 const H1: Workload = Workload {
     name: "h1-64",
     title: "HTTP/1.1 keep-alive, 64 connections",
@@ -120,7 +110,7 @@ pub const WORKLOADS: &[Workload] = &[
         name: "grpc",
         title: "gRPC unary, 100 streams",
         protocol: "grpc",
-        class: "ask = \"grpc-sum\"\noperands = \"1000-9999\"",
+        class: CALL,
         target: "/benchmark.BenchmarkService/GetSum",
         peer: Some(Peer::H2loadGrpc),
         goal: Some(0.60),
@@ -167,15 +157,6 @@ pub const WORKLOADS: &[Workload] = &[
 impl Workload {
     /// The definition loadgen is given.
     pub fn definition(&self) -> String {
-        let Workload { title, protocol, in_flight, class, .. } = self;
-        format!(
-            "title = \"{title}\"\nsummary = \"A workload of benches/peers.\"\n\
-             family = \"h1-core\"\nscored = false\nleagues = [\"engine\"]\n\
-             metric = \"answers\"\nprotocol = \"{protocol}\"\nport = 8080\n\
-             endpoints = [\"/\"]\n[load]\nlevels = [1]\n\
-             in_flight = {in_flight}\nwindow = \"5s\"\nshare_total = 1\n\
-             [server]\ncpus = \"pool\"\nreference_cpus = \"0\"\n\
-             [[class]]\nname = \"only\"\nshare = 1\n{class}\n"
-        )
+        definition(self.title, self.protocol, self.in_flight, self.class)
     }
 }

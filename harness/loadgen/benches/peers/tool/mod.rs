@@ -7,6 +7,7 @@ pub mod child;
 mod gun;
 mod h2load;
 mod oha;
+pub mod profile;
 mod wrk;
 
 use std::net::SocketAddr;

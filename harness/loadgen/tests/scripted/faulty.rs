@@ -1,12 +1,11 @@
 //! The gun at servers that do not answer rightly: each gets its own line in
 //! the books, and none gets a rate.
 
-mod peer;
-
 use std::net::TcpListener;
 
-use peer::{BASELINE, MS, PIPELINED, Peer, UPLOAD};
-use peer::{bare, failed, measured, ok, spec};
+use super::peer::{BASELINE, MS, PIPELINED, Peer, UPLOAD};
+use super::peer::{failed, measured, ok};
+use super::{bare, spec};
 use profiles::sample::{Fault, Sample};
 
 fn faults(sample: &Sample, fault: Fault) -> u64 {

@@ -1,9 +1,8 @@
 //! The gun at servers that answer rightly, in every legal way.
 
-mod peer;
-
-use peer::{BASELINE, Conn, JSON, LIMITED, PIPELINED, Peer, UPLOAD};
-use peer::{bare, measured, ok, spec};
+use super::peer::{self, measured, ok};
+use super::peer::{BASELINE, Conn, JSON, LIMITED, PIPELINED, Peer, UPLOAD};
+use super::{bare, spec};
 use profiles::data::Dataset;
 use profiles::sample::Sample;
 
