@@ -57,7 +57,7 @@ pub(super) fn length(bytes: &[u8]) -> Result<Option<usize>, &'static str> {
     const NO_RECORD: &str = "the server's bytes are no TLS record";
     let is_kind = |kind| (CHANGE_CIPHER_SPEC..=DATA).contains(kind);
     let known = bytes.first().is_none_or(is_kind)
-        && bytes.get(1).is_none_or(|major| *major == 3);
+        && bytes.iter().skip(1).take(2).all(|version| *version == 3);
     if !known {
         return Err(NO_RECORD);
     }
