@@ -92,7 +92,6 @@ fn a_record_may_hold_as_much_as_any_and_no_more() {
 /// Both ends' keys; the server's seals whatever a test wants said.
 fn ends(version: &'static SupportedProtocolVersion) -> (Keys, Key) {
     let (keys, server) = shake(version);
-    #[expect(deprecated, reason = "no key is updated by this end")]
     let secrets = server.dangerous_extract_secrets().unwrap();
     (keys, Key::new(secrets.tx, version == &version::TLS13).unwrap())
 }
