@@ -8,10 +8,12 @@
 //! closes with a frame, it is answered, what is in flight is a fault, and the
 //! socket stays until the server closes that too.
 
+mod heard;
+
 use std::collections::VecDeque;
 
 use profiles::ask::{Ask, Echo};
-use profiles::oracle::{Wrong, clip};
+use profiles::oracle::Wrong;
 use profiles::rng::Rng;
 use profiles::sample::Fault;
 
@@ -21,6 +23,7 @@ use crate::desk::Desk;
 use crate::plan::Plan;
 use crate::wire::websocket::{self, Frames, Kind, Part, Upgrade};
 use crate::wire::{Answer, Why};
+use heard::Heard;
 
 /// The status code of an echo in the books: 101 Switching Protocols, the only
 /// answer HTTP gave on its connection.
@@ -28,8 +31,6 @@ pub const ECHO: u16 = 101;
 /// A message may be longer than its echo should be by so much before the
 /// stream is given up as endless.
 const MAX_SURPLUS: u64 = 1 << 20;
-/// So much of a wrong echo is kept for an example.
-const MAX_SHOWN: usize = 100;
 /// Beyond so many unsent bytes pings are not answered (RFC 6455 section 5.5.3
 /// asks for the last one only).
 const MAX_PONGS: u64 = 64 * 1024;
@@ -65,18 +66,6 @@ impl Kit {
             bits as u32
         })
     }
-}
-
-/// The message that is coming in.
-#[derive(Debug, Default)]
-struct Heard {
-    /// What it should go on with.
-    echo: Echo,
-    kind: Option<Kind>,
-    bytes: u64,
-    /// The start of it, once it is not what it should be.
-    differs: bool,
-    shown: Vec<u8>,
 }
 
 /// The messages of one connection.
@@ -421,53 +410,6 @@ impl WebSocket {
         let mask = kit.mask(&mut desk.rng);
         websocket::write(websocket::CLOSE, payload, mask, self.out.buffer());
         self.closing = Some(now);
-    }
-}
-
-impl Heard {
-    fn clear(&mut self) {
-        self.kind = None;
-        self.bytes = 0;
-        self.differs = false;
-        self.shown.clear();
-    }
-
-    /// The next bytes of the message.
-    fn data(&mut self, bytes: &[u8]) {
-        self.bytes += bytes.len() as u64;
-        if !self.differs && self.echo.goes_on_with(bytes) {
-            return;
-        }
-        self.differs = true;
-        let room = MAX_SHOWN.saturating_sub(self.shown.len());
-        self.shown.extend_from_slice(&bytes[..bytes.len().min(room)]);
-    }
-
-    fn verdict(&self, ask: &Ask) -> Result<(), Wrong> {
-        let right = !self.differs && self.echo.left() == 0;
-        if right && self.kind == Some(Kind::Text) {
-            return Ok(());
-        }
-        Err(self.wrong(ask, right))
-    }
-
-    #[cold]
-    fn wrong(&self, ask: &Ask, same: bool) -> Wrong {
-        if same {
-            let words = "expected a text message, found it as a binary one";
-            return Wrong::Body(words.into());
-        }
-        let mut expected = Vec::new();
-        ask.write_payload(&mut expected);
-        let matched = expected.len() - self.echo.left() as usize;
-        let mut found = expected[..matched].to_vec();
-        found.extend_from_slice(&self.shown);
-        Wrong::Body(format!(
-            "expected `{}`, found {} bytes: `{}`",
-            clip(&expected),
-            self.bytes,
-            clip(&found)
-        ))
     }
 }
 
