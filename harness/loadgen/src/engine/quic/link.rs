@@ -1,20 +1,19 @@
 //! One connection: requests out on streams, answers in, and the books of
 //! both. It owns QUIC's state but no socket.
 
+mod control;
+mod ending;
+
 use profiles::sample::Fault;
-use quinn_proto::crypto::rustls::HandshakeData;
 use quinn_proto::{
     Connection, ConnectionHandle, Dir, Event, StreamEvent, StreamId, VarInt,
 };
 
 use super::end::End;
 use super::exchange::{Ear, Exchange, Exchanges, Pool, Rest};
-use super::tls::ALPN;
 use crate::clock::Ns;
 use crate::desk::Desk;
-use crate::wire::http3::{
-    Breach, Code, Memo, News, Requests, Seen, Uni, hello,
-};
+use crate::wire::http3::{Breach, Code, Memo, Requests, Seen, Uni};
 use crate::wire::{Answer, Why};
 
 /// Unidirectional streams of the server that are read at a time.
@@ -243,29 +242,6 @@ impl Link {
         Ok(())
     }
 
-    /// The handshake is done: opens the control stream.
-    fn connected(&mut self) -> Result<(), End> {
-        let data = self.quic.crypto_session().handshake_data();
-        let data = data.and_then(|data| data.downcast::<HandshakeData>().ok());
-        if data.and_then(|data| data.protocol).as_deref() != Some(ALPN) {
-            let words = "the server chose no `h3` by ALPN";
-            return Err(End::Breach(Breach::fatal(Code::NO_ERROR, words)));
-        }
-        let hello = hello();
-        let sent = self.quic.streams().open(Dir::Uni).and_then(|control| {
-            self.quic.send_stream(control).write(&hello).ok()
-        });
-        if sent != Some(hello.len()) {
-            let words = "the server allows no control stream";
-            return Err(End::Breach(Breach::fatal(
-                Code::STREAM_CREATION,
-                words,
-            )));
-        }
-        self.connected = true;
-        Ok(())
-    }
-
     #[inline]
     fn readable(
         &mut self,
@@ -365,145 +341,6 @@ impl Link {
         }
         kit.pool.put(exchange);
         Ok(())
-    }
-
-    /// Reads a unidirectional stream of the server.
-    #[cold]
-    fn uni(
-        &mut self,
-        id: StreamId,
-        now: Ns,
-        desk: &mut Desk,
-        kit: &mut Kit,
-    ) -> Result<(), End> {
-        let Some(at) = self.unis.iter().position(|(uni, _)| *uni == id) else {
-            return Ok(());
-        };
-        let mut goaway = None;
-        let (mut unknown, mut over) = (false, false);
-        let mut recv = self.quic.recv_stream(id);
-        let Ok(mut chunks) = recv.read(true) else { return Ok(()) };
-        let uni = &mut self.unis[at].1;
-        loop {
-            match chunks.next(usize::MAX) {
-                Ok(Some(chunk)) => {
-                    let (seen, settled) = (&mut self.seen, &mut self.settled);
-                    let news = |news| match news {
-                        News::Settings(_) => *settled = true,
-                        News::GoAway(from) => goaway = Some(from),
-                        News::Unknown => unknown = true,
-                    };
-                    uni.feed(&chunk.bytes, seen, news).map_err(End::Breach)?;
-                }
-                Err(quinn_proto::ReadError::Blocked) => break,
-                Ok(None) | Err(quinn_proto::ReadError::Reset(_)) => {
-                    uni.end().map_err(End::Breach)?;
-                    over = true;
-                    break;
-                }
-            }
-        }
-        let _ = chunks.finalize();
-        if unknown && !over {
-            let _ =
-                self.quic.recv_stream(id).stop(varint(Code::STREAM_CREATION));
-        }
-        if unknown || over {
-            self.unis.swap_remove(at);
-        }
-        if let Some(from) = goaway {
-            self.going(from, now, desk, kit);
-        }
-        Ok(())
-    }
-
-    /// The server goes away: what it will not look at is sent elsewhere.
-    fn going(&mut self, from: u64, now: Ns, desk: &mut Desk, kit: &mut Kit) {
-        self.goaway = Some(from);
-        let lost = |index: &u64| *index >= from / 4;
-        kit.indexes.clear();
-        kit.indexes.extend(self.exchanges.keys().filter(|i| lost(i)));
-        while let Some(index) = kit.indexes.pop() {
-            if let Some(exchange) = self.exchanges.remove(&index) {
-                self.cancel(exchange.stream, Code::REQUEST_CANCELLED);
-                desk.give_back(self.lane, exchange.flight.clone(), now);
-                kit.pool.put(exchange);
-            }
-        }
-    }
-
-    /// Finds requests that waited too long and gives them up; the others live
-    /// on, unless not even an acknowledgement came for as long.
-    pub(super) fn expire(
-        &mut self,
-        now: Ns,
-        desk: &mut Desk,
-        kit: &mut Kit,
-    ) -> Option<End> {
-        let late =
-            |exchange: &Exchange| exchange.flight.age(now) > desk.timeout;
-        kit.indexes.clear();
-        let found = self.exchanges.iter().filter(|(_, e)| late(e));
-        kit.indexes.extend(found.map(|(index, _)| *index));
-        if kit.indexes.is_empty() {
-            return None;
-        }
-        let since = *self.unheard.get_or_insert(now);
-        if now.saturating_sub(since) > desk.timeout {
-            return Some(End::Silent);
-        }
-        while let Some(index) = kit.indexes.pop() {
-            if let Some(exchange) = self.exchanges.remove(&index) {
-                self.cancel(exchange.stream, Code::REQUEST_CANCELLED);
-                desk.books.timed_out();
-                kit.pool.put(exchange);
-            }
-        }
-        None
-    }
-
-    /// Nothing more is wanted of a stream, in either direction.
-    #[cold]
-    fn cancel(&mut self, id: StreamId, code: Code) {
-        // Either side may be over already.
-        let _ = self.quic.send_stream(id).reset(varint(code));
-        let _ = self.quic.recv_stream(id).stop(varint(code));
-    }
-
-    /// The connection is over: books what was in flight.
-    #[cold]
-    pub(super) fn end(
-        &mut self,
-        end: &End,
-        now: Ns,
-        desk: &mut Desk,
-        kit: &mut Kit,
-    ) {
-        let going = self.goaway.map_or(u64::MAX, |from| from / 4);
-        for (index, exchange) in self.exchanges.drain() {
-            let flight = &exchange.flight;
-            let torn = !exchange.reader.is_idle();
-            match end {
-                End::Stopped => desk.books.unanswered(flight.age(now)),
-                End::Silent => desk.books.timed_out(),
-                _ if index >= going => {
-                    desk.give_back(self.lane, flight.clone(), now);
-                }
-                End::Breach(breach) => {
-                    let why = breach.why.to_string();
-                    desk.fault(Fault::Malformed, flight, now, &why);
-                }
-                End::Lost(Fault::Closed, _) if torn => {
-                    let why = "closed in mid-answer";
-                    desk.fault(Fault::Torn, flight, now, why);
-                }
-                End::Lost(fault, why) => desk.fault(*fault, flight, now, why),
-                End::Enough | End::Announced | End::Version => {
-                    desk.fault(Fault::Closed, flight, now, "closed");
-                }
-            }
-            kit.pool.put(exchange);
-        }
     }
 }
 
