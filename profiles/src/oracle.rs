@@ -177,7 +177,7 @@ impl Oracle {
     /// allocation unless it is compressed or writes its texts with escapes.
     /// The first answer with rows makes [`Rows`](crate::data::Rows), if
     /// nobody did before. gRPC calls and WebSocket messages are not judged
-    /// here: they are no documents, see [`grpc`].
+    /// here: they are no documents, see `grpc`.
     pub fn judge(&self, ask: &Ask, reply: &Reply<'_>) -> Result<(), Wrong> {
         let (expected, found) = (Oracle::status(ask), reply.status);
         if found != expected {

@@ -52,7 +52,7 @@ pub enum Ask {
         must_encode: bool,
     },
     /// `POST /upload` with bytes `offset..offset + len` of the
-    /// [`UploadBlock`].
+    /// [`UploadBlock`](crate::data::UploadBlock).
     Upload {
         /// Where the body begins in the block.
         offset: u32,
