@@ -1,13 +1,14 @@
-//! How fast the gun fires: checked answers per second against a stub that
-//! does next to nothing, and what one answer costs the gun.
+//! How fast the gun fires: checked answers per second against the server of
+//! `benches/peers`, and what one answer costs the gun.
 //!
 //! `cargo bench -p loadgen` runs all cases; a word after `--` picks those
 //! whose name contains it. The second number is the one to watch: on a small
-//! machine the stub and the kernel take most of the first.
+//! machine the server and the kernel take most of the first.
 
-use std::collections::HashMap;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::os::fd::{AsRawFd as _, OwnedFd};
+#[path = "peers/server/mod.rs"]
+mod server;
+
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -18,8 +19,7 @@ use profiles::cpuset::CpuSet;
 use profiles::data::Dataset;
 use profiles::sample::Shot;
 use profiles::spec::{SPEC_SCHEMA, Spec};
-use rustix::event::epoll;
-use rustix::io::{Errno, read, write};
+use server::{Server, Speaks};
 
 const MS: u64 = 1_000_000;
 
@@ -67,19 +67,19 @@ const CASES: &[Case] = &[
     Case {
         name: "sum, 1 in flight",
         load: "in_flight = 1",
-        class: "ask = \"sum\"\npath = \"/s\"\noperands = \"1-9999\"",
+        class: "ask = \"sum\"\npath = \"/baseline11\"\noperands = \"1-9999\"",
         connections: 64,
     },
     Case {
         name: "sum, 1 in flight, 4096 connections",
         load: "in_flight = 1",
-        class: "ask = \"sum\"\npath = \"/s\"\noperands = \"1-9999\"",
+        class: "ask = \"sum\"\npath = \"/baseline11\"\noperands = \"1-9999\"",
         connections: 4096,
     },
     Case {
         name: "json of 50 items",
         load: "in_flight = 1",
-        class: "ask = \"json\"\npath = \"/j/\"\ncounts = [\"50\"]\n\
+        class: "ask = \"json\"\npath = \"/json/\"\ncounts = [\"50\"]\n\
                 multiplier = \"1\"",
         connections: 64,
     },
@@ -93,7 +93,7 @@ fn main() {
     let dataset = Dataset::generate();
     std::fs::write(data.join("dataset.json"), dataset.to_bytes())
         .expect("the dataset");
-    let target = stub(document(&dataset));
+    let target = server();
     println!(
         "{:36} {:>10} {:>10} {:>7}",
         "case", "answers/s", "ns/answer", "busy"
@@ -151,102 +151,15 @@ fn fire(case: &Case, target: SocketAddr, data: &std::path::Path) {
     }
 }
 
-/// The answer to the only JSON question, written once.
-fn document(dataset: &Dataset) -> Vec<u8> {
-    let mut items = serde_json::to_value(&dataset.0).expect("items are JSON");
-    for item in items.as_array_mut().expect("an array") {
-        let number = |key: &str| item[key].as_u64().unwrap_or(0);
-        item["total"] = (number("price") * number("quantity")).into();
-    }
-    let n = dataset.0.len();
-    let body = serde_json::json!({ "items": items, "count": n }).to_string();
-    reply("application/json", &body).into_bytes()
-}
-
-fn reply(kind: &str, body: &str) -> String {
-    let n = body.len();
-    format!(
-        "HTTP/1.1 200 OK\r\nServer: stub\r\nContent-Type: {kind}\r\n\
-         Content-Length: {n}\r\n\r\n{body}"
-    )
-}
-
-/// One thread on the last CPU that answers whole requests and nothing else.
-fn stub(document: Vec<u8>) -> SocketAddr {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
-    let addr = listener.local_addr().expect("its address");
+/// The server of `benches/peers` on a thread that has the last CPU.
+fn server() -> SocketAddr {
     let last = thread::available_parallelism().map_or(1, |n| n.get()) - 1;
-    thread::spawn(move || {
+    let started = thread::spawn(move || {
         let mut mask = rustix::thread::CpuSet::new();
         mask.set(last);
+        // The server's own thread inherits it.
         let _ = rustix::thread::sched_setaffinity(None, &mask);
-        listener.set_nonblocking(true).expect("non-blocking");
-        serve(&listener, &document).expect("the stub")
+        Server::start(Speaks::Http1, None, None)
     });
-    addr
-}
-
-fn serve(listener: &TcpListener, document: &[u8]) -> Result<(), Errno> {
-    let queue = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-    let flags = epoll::EventFlags::IN;
-    epoll::add(&queue, listener, epoll::EventData::new_u64(0), flags)?;
-    let mut clients: HashMap<u64, OwnedFd> = HashMap::new();
-    let mut events = Vec::with_capacity(512);
-    let (mut inbox, mut out) = (vec![0; 65_536], Vec::new());
-    loop {
-        events.clear();
-        let room = rustix::buffer::spare_capacity(&mut events);
-        match epoll::wait(&queue, room, None) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno),
-        }
-        for event in &events {
-            let id = event.data.u64();
-            if id == 0 {
-                while let Ok((client, _)) = listener.accept() {
-                    let _ = client.set_nodelay(true);
-                    let _ = client.set_nonblocking(true);
-                    let client = OwnedFd::from(client);
-                    let id = client.as_raw_fd() as u64;
-                    let data = epoll::EventData::new_u64(id);
-                    epoll::add(&queue, &client, data, flags)?;
-                    clients.insert(id, client);
-                }
-                continue;
-            }
-            let Some(client) = clients.get(&id) else { continue };
-            match read(client, &mut inbox[..]) {
-                Ok(n) if n > 0 => {
-                    out.clear();
-                    answer(&inbox[..n], document, &mut out);
-                    let _ = write(client, &out);
-                }
-                Err(Errno::AGAIN) => {}
-                _ => drop(clients.remove(&id)),
-            }
-        }
-    }
-}
-
-/// All requests in `input`; the gun sends them whole.
-fn answer(input: &[u8], document: &[u8], out: &mut Vec<u8>) {
-    let text = std::str::from_utf8(input).unwrap_or("");
-    for request in text.split_inclusive("\r\n\r\n") {
-        if request.starts_with("GET /pipeline") {
-            out.extend_from_slice(reply_ok());
-        } else if request.starts_with("GET /j/") {
-            out.extend_from_slice(document);
-        } else {
-            let query = request.split(['?', ' ']).nth(2).unwrap_or("");
-            let values = query.split('&').filter_map(|p| p.split('=').nth(1));
-            let sum: i64 = values.filter_map(|v| v.parse::<i64>().ok()).sum();
-            let reply = reply("text/plain", &sum.to_string());
-            out.extend_from_slice(reply.as_bytes());
-        }
-    }
-}
-
-fn reply_ok() -> &'static [u8] {
-    b"HTTP/1.1 200 OK\r\nServer: stub\r\nContent-Type: text/plain\r\n\
-      Content-Length: 2\r\n\r\nok"
+    started.join().expect("a thread").expect("a server").addr
 }

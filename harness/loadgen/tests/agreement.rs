@@ -142,3 +142,9 @@ fn h2load_and_loadgen_count_the_same_calls() {
         ..H2
     });
 }
+
+#[test]
+fn oha_and_loadgen_count_the_same_over_quic() {
+    let (speaks, protocol) = (Speaks::Http3, "http3");
+    agree(&Case { peer: Peer::OhaHttp3, speaks, protocol, ..H2 });
+}

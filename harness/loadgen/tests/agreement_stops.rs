@@ -245,4 +245,5 @@ const SLOW: &[(Speaks, &str, &str)] = &[
     (Speaks::Http2, "http2-cleartext", SUM2),
     (Speaks::Http2Tls, "http2-tls", SUM2),
     (Speaks::Http2, "grpc", CALL),
+    (Speaks::Http3, "http3", SUM2),
 ];

@@ -33,6 +33,7 @@ const PROTOCOLS: &[(Speaks, &str, &str)] = &[
     (Speaks::Http2, "http2-cleartext", SUM2),
     (Speaks::Http2Tls, "http2-tls", SUM2),
     (Speaks::Http2, "grpc", CALL),
+    (Speaks::Http3, "http3", SUM2),
 ];
 
 /// Runs `check` on all protocols at once; they wait most of the time.
