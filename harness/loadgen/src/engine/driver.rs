@@ -50,6 +50,9 @@ pub(super) trait Driver: Debug + Sized {
     /// Forgets and closes the socket.
     fn close(&mut self, link: &mut Self::Link, token: Token, fd: OwnedFd);
 
+    /// Nothing more will happen on the socket, which stays open.
+    fn forget(&mut self, _link: &mut Self::Link, _token: Token) {}
+
     /// Draws what may be in flight on `index` and sends it, now or with the
     /// next wait.
     fn pump<S: Session>(worker: &mut Worker<S, Self>, index: usize);

@@ -265,8 +265,9 @@ impl Crew {
             return;
         }
         if let Ok(schedule) = self.start.recv() {
-            let tally = worker.fire(&schedule, &self.stop);
+            let (tally, driver) = worker.fire(&schedule, &self.stop);
             let _ = self.tell.send(News::Home(Box::new(tally)));
+            drop(driver);
         }
     }
 }

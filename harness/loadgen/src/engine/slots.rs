@@ -47,6 +47,7 @@ impl<S: Session, D: Driver> Worker<S, D> {
                 next += 1;
             }
             let now = clock::now();
+            self.now = now;
             if now >= deadline || stop.load(Ordering::Relaxed) {
                 break;
             }

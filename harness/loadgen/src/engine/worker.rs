@@ -179,12 +179,13 @@ impl<S: Session, D: Driver> Worker<S, D> {
         })
     }
 
-    /// Fires, from warm-up to hard stop or until it is told to stop.
+    /// Fires, from warm-up to hard stop or until it is told to stop. The
+    /// driver is handed back since taking it down may take its time.
     pub(super) fn fire(
         mut self,
         schedule: &Schedule,
         stop: &AtomicBool,
-    ) -> Tally {
+    ) -> (Tally, D) {
         self.shift.until = schedule.closed();
         loop {
             let now = clock::now();
@@ -280,17 +281,21 @@ impl<S: Session, D: Driver> Worker<S, D> {
         }
     }
 
-    fn close(mut self) -> Tally {
+    fn close(mut self) -> (Tally, D) {
         D::settle(&mut self);
-        let Worker { mut slots, desk, mut shift, .. } = self;
+        let Worker { mut slots, desk, mut shift, mut driver, .. } = self;
         let mut tally = shift.close(desk, |desk, now| {
             for slot in &mut slots {
                 slot.session.end(Over::Stopped, now, desk);
             }
         });
+        for (index, slot) in slots.iter_mut().enumerate() {
+            let token = slot.token(index);
+            driver.forget(&mut slot.link, token);
+        }
         tally.right_by_slot = slots.iter().map(|s| s.session.right()).collect();
         tally.up_at_open = self.up_at_open;
         tally.sockets = slots.into_iter().filter_map(|s| s.fd).collect();
-        tally
+        (tally, driver)
     }
 }

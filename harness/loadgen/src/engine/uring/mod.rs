@@ -30,8 +30,10 @@ use buffers::{Buffers, GROUP};
 use parcels::{MOST, Parcels};
 use ring::{Event, Kind, Ring, Tag};
 
-/// How often, a millisecond each, a ring is asked whether it is idle.
-const PATIENCE: usize = 200;
+/// How long sends may take to be given up.
+const SETTLES: Ns = 50 * MS;
+/// How long all requests may, once nobody waits for them.
+const ENDS: Ns = 2_000 * MS;
 
 /// A completion queue and what the kernel was lent with it.
 #[derive(Debug)]
@@ -134,13 +136,7 @@ impl Driver for Uring {
     }
 
     fn close(&mut self, link: &mut Link, token: Token, fd: OwnedFd) {
-        let link = std::mem::take(link);
-        if let Some(kind) = link.asked {
-            self.give_up(Tag::new(kind, token));
-        }
-        if let Some(number) = link.parcel {
-            self.give_up(parcel_tag(number));
-        }
+        self.forget(link, token);
         // The socket itself goes with the last request that holds it.
         drop(fd);
     }
@@ -161,7 +157,8 @@ impl Driver for Uring {
 
     fn take_events<S: Session>(worker: &mut Worker<S, Uring>, wait: Ns) {
         flush(worker);
-        worker.driver.ring.enter(wait);
+        let asked = worker.now;
+        worker.driver.ring.enter_until(asked, asked.saturating_add(wait));
         let now = clock::now();
         worker.now = now;
         let driver = &mut worker.driver;
@@ -173,7 +170,7 @@ impl Driver for Uring {
                 Kind::Receive => received(worker, event, &mut memory, now),
                 Kind::Send => sent(worker, event),
                 Kind::Connect => connected(worker, event),
-                Kind::Cancel => {}
+                Kind::Cancel | Kind::Alarm => {}
             }
             worker.pump_fresh();
         }
@@ -193,10 +190,10 @@ impl Driver for Uring {
         for number in worker.driver.lent.parcels.out() {
             worker.driver.give_up(parcel_tag(number));
         }
-        for _ in 0..PATIENCE {
-            if worker.driver.lent.parcels.out().is_empty() {
-                return;
-            }
+        let patience = clock::now() + SETTLES;
+        while !worker.driver.lent.parcels.out().is_empty()
+            && clock::now() < patience
+        {
             let mut batch = Vec::new();
             worker.driver.ring.enter(MS);
             worker.driver.ring.reap(&mut batch);
@@ -205,6 +202,16 @@ impl Driver for Uring {
                     sent(worker, event);
                 }
             }
+        }
+    }
+
+    fn forget(&mut self, link: &mut Link, token: Token) {
+        let link = std::mem::take(link);
+        if let Some(kind) = link.asked {
+            self.give_up(Tag::new(kind, token));
+        }
+        if let Some(number) = link.parcel {
+            self.give_up(parcel_tag(number));
         }
     }
 }
@@ -238,18 +245,26 @@ impl Uring {
 
 impl Drop for Uring {
     fn drop(&mut self) {
-        let all = types::CancelBuilder::any();
         let mut batch = Vec::new();
         self.ring.enter(0);
-        let limit = types::Timespec::new().nsec(MS as u32);
-        let submitter = self.ring.get().submitter();
-        let _ = submitter.register_sync_cancel(Some(limit), all);
-        for _ in 0..PATIENCE {
+        let patience = clock::now() + ENDS;
+        let mut last = usize::MAX;
+        while clock::now() < patience {
             self.ring.reap(&mut batch);
             batch.clear();
-            if self.ring.flying() == 0 {
+            let left = self.ring.flying();
+            if left == 0 {
                 return;
             }
+            // What nobody gave up by name is given up wholesale, which takes
+            // the kernel longer.
+            if left == last {
+                let all = types::CancelBuilder::any().all();
+                let limit = types::Timespec::new().nsec(MS as u32);
+                let submitter = self.ring.get().submitter();
+                let _ = submitter.register_sync_cancel(Some(limit), all);
+            }
+            last = left;
             self.ring.enter(MS);
         }
         // Lost rather than freed under the kernel's hands.

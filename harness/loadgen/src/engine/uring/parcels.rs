@@ -15,6 +15,8 @@ pub(super) struct Parcel {
     pub(super) token: Token,
     /// When it was handed to the kernel.
     pub(super) at: Ns,
+    /// Whether the kernel has it.
+    out: bool,
 }
 
 /// The parcels of one thread. A connection has one only while the kernel
@@ -36,6 +38,7 @@ impl Parcels {
         let parcel = &mut self.all[number as usize];
         parcel.bytes.clear();
         parcel.token = token;
+        parcel.out = true;
         (number, parcel)
     }
 
@@ -47,12 +50,13 @@ impl Parcels {
     /// The kernel is done with it.
     #[inline]
     pub(super) fn put(&mut self, number: u32) {
+        self.all[number as usize].out = false;
         self.free.push(number);
     }
 
     /// The numbers of those the kernel has.
     pub(super) fn out(&self) -> Vec<u32> {
-        let all = 0..self.all.len() as u32;
-        all.filter(|number| !self.free.contains(number)).collect()
+        let all = (0..).zip(&self.all);
+        all.filter(|(_, p)| p.out).map(|(number, _)| number).collect()
     }
 }
