@@ -9,7 +9,7 @@
 //! right when requests are drawn in another way.
 
 // Each target uses its own part of this.
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports)]
 
 mod spoken;
 
