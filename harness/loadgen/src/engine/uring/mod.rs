@@ -157,8 +157,7 @@ impl Driver for Uring {
 
     fn take_events<S: Session>(worker: &mut Worker<S, Uring>, wait: Ns) {
         flush(worker);
-        let asked = worker.now;
-        worker.driver.ring.enter_until(asked, asked.saturating_add(wait));
+        worker.driver.ring.enter(wait);
         let now = clock::now();
         worker.now = now;
         let driver = &mut worker.driver;
@@ -170,7 +169,7 @@ impl Driver for Uring {
                 Kind::Receive => received(worker, event, &mut memory, now),
                 Kind::Send => sent(worker, event),
                 Kind::Connect => connected(worker, event),
-                Kind::Cancel | Kind::Alarm => {}
+                Kind::Cancel => {}
             }
             worker.pump_fresh();
         }

@@ -4,7 +4,7 @@ use std::io;
 
 use io_uring::EnterFlags;
 use io_uring::types::{SubmitArgs, Timespec};
-use io_uring::{IoUring, cqueue, opcode, squeue, types};
+use io_uring::{IoUring, cqueue, squeue};
 use rustix::io::Errno;
 
 use super::super::driver::Token;
@@ -27,8 +27,6 @@ pub(super) enum Kind {
     Send,
     /// A request to give up another.
     Cancel,
-    /// The ring's own alarm.
-    Alarm,
 }
 
 /// What the kernel hands back with a completion: 8 bits of kind, 24 of
@@ -50,8 +48,7 @@ impl Tag {
             0 => Kind::Connect,
             1 => Kind::Receive,
             2 => Kind::Send,
-            3 => Kind::Cancel,
-            _ => Kind::Alarm,
+            _ => Kind::Cancel,
         }
     }
 
@@ -94,10 +91,6 @@ pub(super) struct Ring {
     ring: IoUring,
     /// Requests whose last completion is not seen yet.
     flying: usize,
-    /// When the alarm that is set goes off.
-    alarm: Option<Ns>,
-    /// Its time as the kernel takes it.
-    time: Box<Timespec>,
 }
 
 impl std::fmt::Debug for Ring {
@@ -127,12 +120,7 @@ impl Ring {
             Err(e) if e.raw_os_error() == Some(22) => build(false)?,
             other => other?,
         };
-        Ok(Ring {
-            ring,
-            flying: 0,
-            alarm: None,
-            time: Box::new(Timespec::new()),
-        })
+        Ok(Ring { ring, flying: 0 })
     }
 
     pub(super) fn get(&self) -> &IoUring {
@@ -163,44 +151,13 @@ impl Ring {
         }
     }
 
-    /// Hands over what is queued and waits at most until `at` for a
-    /// completion; not at all when that is `now`.
-    ///
-    /// A limit on each wait would set and unset a timer of the kernel's every
-    /// time, so one alarm is set and left to go off; only who must be woken
-    /// before it sets a limit. Who is woken too soon just waits again.
-    #[inline]
-    pub(super) fn enter_until(&mut self, now: Ns, at: Ns) {
-        if at <= now || !self.ring.completion().is_empty() {
-            return self.enter(0);
-        }
-        match self.alarm {
-            Some(alarm) if alarm <= at => {}
-            Some(_) => return self.enter(at - now),
-            None => {
-                *self.time = timespec(at);
-                let flags = types::TimeoutFlags::ABS;
-                let alarm = opcode::Timeout::new(&raw const *self.time)
-                    .flags(flags)
-                    .build();
-                self.alarm = Some(at);
-                let tag = Tag::new(Kind::Alarm, Token::default());
-                // SAFETY: the time stays as long as the ring, and is not
-                // touched before the alarm went off.
-                unsafe { self.push(alarm, tag) };
-            }
-        }
-        let queued = self.ring.submission().len() as u32;
-        let flags = EnterFlags::GETEVENTS.bits();
-        let submitter = self.ring.submitter();
-        // SAFETY: there is no argument. The outcome tells nothing, as below.
-        let _ = unsafe { submitter.enter::<u64>(queued, 1, flags, None) };
-    }
-
     /// Hands over what is queued and waits at most `wait` for a completion.
     #[inline]
     pub(super) fn enter(&mut self, wait: Ns) {
-        let time = timespec(wait);
+        let wait = if self.ring.completion().is_empty() { wait } else { 0 };
+        let time = Timespec::new()
+            .sec(wait / 1_000_000_000)
+            .nsec((wait % 1_000_000_000) as u32);
         let args = SubmitArgs::new().timespec(&time);
         let queued = self.ring.submission().len() as u32;
         let flags = EnterFlags::GETEVENTS | EnterFlags::EXT_ARG;
@@ -223,17 +180,8 @@ impl Ring {
                 flags: entry.flags(),
             };
             over += usize::from(!event.more());
-            if event.tag.kind() == Kind::Alarm {
-                self.alarm = None;
-                continue;
-            }
             events.push(event);
         }
         self.flying -= over;
     }
-}
-
-fn timespec(ns: Ns) -> Timespec {
-    let (seconds, rest) = (ns / 1_000_000_000, ns % 1_000_000_000);
-    Timespec::new().sec(seconds).nsec(rest as u32)
 }
