@@ -106,9 +106,9 @@ impl Plan {
             if subscribed.is_empty() {
                 continue;
             }
-            if !profile.can_fire() {
+            if !profile.can_run() {
                 let name = &profile.name;
-                notes.push(format!("{name}: this version cannot fire it"));
+                notes.push(format!("{name}: this version cannot run it"));
                 continue;
             }
             let levels = levels(profile, &settings, cap);

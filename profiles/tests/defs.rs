@@ -42,7 +42,7 @@ fn all_27_profiles_load_and_leagues_count_as_the_contract_says() {
     let mut fired: Vec<&str> = catalog
         .profiles
         .iter()
-        .filter(|p| p.can_fire())
+        .filter(|p| p.can_run())
         .map(|p| p.name.as_str())
         .collect();
     fired.sort_unstable();

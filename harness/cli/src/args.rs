@@ -28,7 +28,7 @@ pub struct Args {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// List all profiles and entries, and which the tool can fire.
+    /// List all profiles and entries, and which the tool can run.
     List(List),
     /// Say what this machine can and cannot measure, and why.
     Doctor(Doctor),

@@ -55,7 +55,7 @@ fn messages_say_what_to_write_instead() {
     };
     says(&["validate", "nobody"], "there are: actix-web, axum, hyper");
     says(&["bench", "--window", "5"], "`500ms`, `10s` or `2m`");
-    says(&["bench", "--profile", "crud", "--list"], "cannot be fired");
+    says(&["bench", "--profile", "crud", "--list"], "cannot be run");
     says(&["bench", "--profile", "x", "--list"], "api-16, api-4, async-db");
 }
 
@@ -73,7 +73,7 @@ fn list_shows_all_27_profiles_and_fits_its_schema() {
     let text = stdout(arena(&root()).args(["list", "--json"]), 0);
     let value = fits("list", &text);
     let profiles = value["profiles"].as_array().unwrap();
-    let fired = profiles.iter().filter(|p| p["can_fire"] == true).count();
+    let fired = profiles.iter().filter(|p| p["can_run"] == true).count();
     assert_eq!((profiles.len(), fired), (27, 7));
     let table = stdout(arena(&root()).arg("list"), 0);
     assert!(table.contains("production-stack"), "{table}");

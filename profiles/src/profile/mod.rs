@@ -245,8 +245,9 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Whether this version of the tool can fire the profile.
-    pub fn can_fire(&self) -> bool {
+    /// Whether this version of the tool can run the profile, from gate to
+    /// ranking. The gun fires them all.
+    pub fn can_run(&self) -> bool {
         self.protocol == Protocol::Http1
             && self.server.sidecars.is_empty()
             && self.server.services.is_empty()

@@ -206,7 +206,7 @@ pub fn rounds(entry: &str, profile: &str, rates: &[u64]) -> Vec<Record> {
 }
 
 /// Two entries of the framework league over three profiles, one of which the
-/// tool cannot fire.
+/// tool cannot run.
 pub fn small() -> Stored {
     let framework = [League::Framework];
     let profiles = vec![

@@ -18,7 +18,7 @@ pub fn run(place: &Place, args: &List) -> anyhow::Result<Class> {
         print::json(&json!({ "profiles": profiles, "entries": entries }))?;
     } else {
         let head =
-            ["PROFILE", "FAMILY", "PORT", "LEVELS", "SCORED FOR", "CAN FIRE"];
+            ["PROFILE", "FAMILY", "PORT", "LEVELS", "SCORED FOR", "CAN RUN"];
         let mut rows = vec![head.map(String::from).to_vec()];
         rows.extend(catalog.profiles.iter().map(profile_row));
         print::text_out(&print::columns(&rows))?;
@@ -42,7 +42,7 @@ fn profile(p: &Profile) -> serde_json::Value {
         "levels": p.load.levels,
         "in_flight": p.load.in_flight,
         "requests_per_connection": p.load.requests_per_connection,
-        "can_fire": p.can_fire(),
+        "can_run": p.can_run(),
     })
 }
 
@@ -74,7 +74,7 @@ fn profile_row(p: &Profile) -> Vec<String> {
         p.port.to_string(),
         levels.join(" "),
         leagues.join(" "),
-        if p.can_fire() { "yes" } else { "not yet" }.to_string(),
+        if p.can_run() { "yes" } else { "not yet" }.to_string(),
     ]
 }
 
