@@ -27,7 +27,7 @@ pub struct Spec {
     pub threads: u32,
     /// CPUs the threads are pinned to, in turn. `None` leaves them free.
     pub cpus: Option<CpuSet>,
-    /// All randomness comes from here; thread `i` draws from lane `i`.
+    /// All randomness comes from here; each thread draws from streams of its own.
     pub seed: u64,
     /// All connections must be made within this time.
     pub connect_timeout_ns: u64,
