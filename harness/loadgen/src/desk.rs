@@ -174,9 +174,24 @@ impl Desk {
         for lane in &mut self.lanes {
             for flight in lane.again.drain(..) {
                 if flight.is_sent() {
-                    self.books.unanswered(flight.age(now));
+                    unanswered(&mut self.books, self.timeout, &flight, now);
                 }
             }
         }
     }
+
+    /// `flight` has no answer at the end of the warm-up or the window.
+    #[cold]
+    pub fn unanswered(&mut self, flight: &Flight, now: Ns) {
+        unanswered(&mut self.books, self.timeout, flight, now);
+    }
+}
+
+/// One whose time was over is timed out: no answer could be in time.
+fn unanswered(books: &mut Books, timeout: Ns, flight: &Flight, now: Ns) {
+    let age = flight.age(now);
+    if books.is_open() && age > timeout {
+        return books.timed_out();
+    }
+    books.unanswered(age);
 }

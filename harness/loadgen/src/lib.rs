@@ -30,7 +30,8 @@
 //!   returned. An answer read after the hard stop is no answer: its request
 //!   is unanswered, with its age.
 //! - An answer that took longer than the limit is a time-out even when it
-//!   came and was right.
+//!   came and was right; in an open loop it is timed from the scheduled
+//!   send. An answer is awaited for the limit from the send itself.
 //! - The window's length is measured: from the first thread that opened it to
 //!   the last that closed it.
 //! - How requests end when their connection does is told in [`session`], and

@@ -125,6 +125,10 @@ fn print(text: &str) -> ExitCode {
     let mut out = std::io::stdout();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(_) => ExitCode::from(1),
+        Err(why) => {
+            let line = format!("loadgen: stdout cannot be written: {why}\n");
+            let _ = std::io::stderr().write_all(line.as_bytes());
+            ExitCode::from(1)
+        }
     }
 }

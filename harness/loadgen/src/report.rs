@@ -71,6 +71,7 @@ impl Failed {
 pub fn shot(plan: &Plan, tallies: Vec<Tally>) -> anyhow::Result<Shot> {
     let up: u32 = tallies.iter().map(|t| t.up_at_open).sum();
     let phase = tallies.iter().map(|t| t.phase).min();
+    let missed = tallies.iter().filter(|t| t.missed).count();
     let varied: u64 = tallies.iter().map(|t| t.varied).sum();
     let sample = sample(plan, tallies)?;
     sample
@@ -90,6 +91,15 @@ pub fn shot(plan: &Plan, tallies: Vec<Tally>) -> anyhow::Result<Shot> {
             sample.right,
             sample.window_ns as f64 / 1e9
         );
+        return Ok(failed.into_shot(plan.connections()));
+    }
+    if missed > 0 {
+        let why = format!(
+            "{missed} of {} load threads came to the window only after its \
+             end: the warm-up held them for longer than gap and window",
+            plan.spec.threads
+        );
+        let failed = Failed::new("warm-up", why).with(connected);
         return Ok(failed.into_shot(plan.connections()));
     }
     if up == 0 {

@@ -157,6 +157,49 @@ fn a_signal_stops_the_shot_and_prints_what_there_is() {
     }
 }
 
+#[test]
+fn handshakes_that_a_signal_cut_short_are_called_so() {
+    let peer = Peer::new(|conn| {
+        conn.head();
+        conn.linger();
+    });
+    let mut spec = bare(peer::ws::ECHO, peer.addr, 2);
+    spec.connect_timeout_ns = 600_000 * MS;
+    let gun = Gun::start(&spec);
+    while peer.accepted() < 2 {
+        std::thread::yield_now();
+    }
+    let pid = Pid::from_raw(gun.pid() as i32).unwrap();
+    kill_process(pid, Signal::INT).unwrap();
+    let Shot::Failed(failure) = gun.shot() else { panic!("a window") };
+    assert_eq!(failure.stage, "interrupted");
+    assert_eq!(failure.connect_errors["interrupted"], 2, "{failure:?}");
+    assert_eq!(failure.connect_errors.len(), 1, "{failure:?}");
+}
+
+/// No thread is on time for a window of one nanosecond.
+#[test]
+fn a_window_that_was_missed_is_no_window() {
+    let mut spec = spec(BASELINE, Peer::right().addr, 2);
+    spec.window_ns = 1;
+    let failure = failed(&spec);
+    assert_eq!(failure.stage, "warm-up");
+    assert!(failure.why.contains("after its end"), "{}", failure.why);
+}
+
+#[test]
+fn a_full_disk_is_told_on_stderr() {
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_loadgen"))
+        .arg("--version")
+        .stdout(full)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.contains("stdout cannot be written: No space"), "{stderr}");
+}
+
 /// BC-28: what hangs at the end is in the books with its age, and the
 /// process does not wait for it.
 #[test]

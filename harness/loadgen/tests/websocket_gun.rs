@@ -4,14 +4,15 @@
 mod peer;
 
 use std::net::{SocketAddr, TcpListener};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use peer::ws::{self, ECHO, ECHOES, close, frame, ping, text};
-use peer::{MS, Peer, bare, failed, measured, spec};
-use profiles::sample::{Fault, Sample};
+use peer::{Gun, MS, Peer, bare, failed, measured, spec};
+use profiles::sample::{Fault, Sample, Shot};
+use profiles::spec::Engine;
 use tungstenite::Message;
 
 /// An echo server of a well-kept library; counts the messages it answered.
@@ -268,6 +269,34 @@ fn a_server_that_falls_silent_is_a_time_out_for_all_in_flight() {
     spec.timeout_ns = 5_000 * MS;
     let sample = measured(&spec);
     assert_eq!((sample.right, sample.unanswered), (2, 32), "{sample:?}");
+}
+
+/// The last tenth of the gap is there for that.
+#[test]
+fn connections_are_replaced_and_greeted_in_the_gap() {
+    for engine in [Engine::Epoll, Engine::Auto] {
+        let greeted = Arc::new(Mutex::new(Vec::new()));
+        let moments = greeted.clone();
+        let peer = Peer::new(move |conn| {
+            if conn.number < 4 {
+                conn.upgraded();
+            } else if conn.head().is_some() {
+                moments.lock().unwrap().push(Instant::now());
+            }
+            conn.linger();
+        });
+        let mut spec = spec(ECHO, peer.addr, 4);
+        (spec.engine, spec.threads) = (engine, 1);
+        spec.gap_ns = 400 * MS;
+        let mut gun = Gun::start(&spec);
+        gun.until_open();
+        let open = Instant::now();
+        let Shot::Measured(sample) = gun.shot() else { panic!("no window") };
+        assert_eq!(sample.warmup_unanswered, 4);
+        let greeted = greeted.lock().unwrap();
+        assert_eq!(greeted.len(), 4);
+        assert!(greeted.iter().all(|at| *at < open), "{engine:?}");
+    }
 }
 
 #[test]

@@ -113,6 +113,7 @@ impl Shift {
             closed,
             phase: self.phase,
             offered,
+            missed: self.opened >= self.until,
             right_by_slot: Vec::new(),
             up_at_open: 0,
             sockets: Vec::new(),

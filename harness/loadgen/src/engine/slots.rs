@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use super::driver::Driver;
 use super::link::errno_name;
-use super::worker::{LOOK_UP, MS, State, Worker};
+use super::worker::{LOOK_UP, MS, OPENS, State, Worker};
 use crate::clock::{self, Ns};
 use crate::session::{Over, Session};
 
@@ -62,8 +62,8 @@ impl<S: Session, D: Driver> Worker<S, D> {
         let named: u64 = connected.errors.values().sum();
         let missing = (self.slots.len() - up) as u64;
         if missing > named {
-            let late = errno_name(Errno::TIMEDOUT);
-            *connected.errors.entry(late).or_default() += missing - named;
+            let why = unfinished(stop);
+            *connected.errors.entry(why).or_default() += missing - named;
         }
         connected
     }
@@ -82,7 +82,11 @@ impl<S: Session, D: Driver> Worker<S, D> {
         self.drop_socket(index);
         if served || rested || over == Over::Stopped {
             self.slots[index].backoff = 0;
-            self.reopen(index);
+            if now < self.turn || self.connecting.is_some() {
+                self.reopen(index);
+            } else {
+                self.retries.push(Reverse((now, index as u32)));
+            }
         } else {
             self.back_off(index, now);
         }
@@ -114,12 +118,31 @@ impl<S: Session, D: Driver> Worker<S, D> {
         self.retries.push(Reverse((now + slot.backoff, index as u32)));
     }
 
-    /// Tries what is due; returns when the next one is.
+    /// Opens stale slots again, while this turn has time; whether there are
+    /// more that could be.
+    pub(super) fn replace_some(&mut self) -> bool {
+        for _ in 0..OPENS {
+            if self.under_way >= HANDSHAKES || clock::now() >= self.turn {
+                break;
+            }
+            let Some(index) = self.stale.pop() else { break };
+            self.drop_socket(index as usize);
+            self.slots[index as usize].backoff = 0;
+            self.reopen(index as usize);
+        }
+        self.under_way < HANDSHAKES && !self.stale.is_empty()
+    }
+
+    /// Tries what is due, while this turn has time; returns when the next
+    /// one is.
     pub(super) fn retry(&mut self, now: Ns) -> Ns {
+        let mut opened = 0;
         while let Some(&Reverse((at, index))) = self.retries.peek() {
-            if at > now {
+            let enough = opened == OPENS || clock::now() >= self.turn;
+            if at > now || enough {
                 return at;
             }
+            opened += 1;
             self.retries.pop();
             self.reopen(index as usize);
         }
@@ -128,8 +151,11 @@ impl<S: Session, D: Driver> Worker<S, D> {
 
     /// Finds requests and handshakes that waited too long. An answer that
     /// comes late is told by its own time; this is for those that never come.
-    pub(super) fn sweep(&mut self, now: Ns) {
-        for index in 0..self.slots.len() {
+    /// Whether this turn's time was over before it was done.
+    pub(super) fn sweep(&mut self, now: Ns) -> bool {
+        while self.swept < self.slots.len() {
+            let index = self.swept;
+            self.swept += 1;
             let slot = &mut self.slots[index];
             match slot.state {
                 State::Connecting | State::Greeting
@@ -141,7 +167,13 @@ impl<S: Session, D: Driver> Worker<S, D> {
                 State::Up => {
                     let (desk, kit) = (&mut self.desk, &mut self.kit);
                     match slot.session.expire(now, desk, kit) {
-                        Some(over) => self.over(index, over, now),
+                        Some(over) => {
+                            let at = clock::now();
+                            self.over(index, over, at);
+                            if at >= self.turn {
+                                return self.swept < self.slots.len();
+                            }
+                        }
                         // Giving up may have something to say.
                         None if !slot.session.out().is_empty() => {
                             self.pump(index);
@@ -152,6 +184,7 @@ impl<S: Session, D: Driver> Worker<S, D> {
                 _ => {}
             }
         }
+        false
     }
 
     /// Begins a handshake.
@@ -220,6 +253,14 @@ impl<S: Session, D: Driver> Worker<S, D> {
         }
         slot.state = State::Down;
     }
+}
+
+/// What to call handshakes that were under way when connecting ended.
+pub(super) fn unfinished(stop: &AtomicBool) -> String {
+    if stop.load(Ordering::Relaxed) {
+        return "interrupted".into();
+    }
+    errno_name(Errno::TIMEDOUT)
 }
 
 /// Why a connection ended before it could be used.

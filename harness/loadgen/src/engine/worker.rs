@@ -23,11 +23,20 @@ pub(super) const LOOK_UP: Ns = 50_000_000;
 /// First requests sent between two looks at the queue.
 const STARTS: usize = 64;
 pub(super) const MS: Ns = 1_000_000;
+/// Opening a socket may take milliseconds when ports are scarce: after so
+/// long a turn of the loop opens no more.
+pub(super) const TURN: Ns = 2 * MS;
+/// Nor more than so many by timers, since a ring opens them only when it is
+/// waited on.
+pub(super) const OPENS: usize = 16;
 
 /// How a slot stands.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum State {
     Down,
+    /// What was in flight is given up; the socket waits to be replaced and
+    /// is not listened to.
+    Stale,
     /// The socket's handshake is under way.
     Connecting,
     /// The socket is there, the protocol's handshake is under way.
@@ -84,6 +93,10 @@ pub(super) struct Worker<S: Session, D: Driver> {
     pub(super) spare: Vec<VecDeque<u32>>,
     /// The next connection to send its first request of a phase.
     starting: usize,
+    /// Stale slots that wait for a new socket, the next one last.
+    pub(super) stale: Vec<u32>,
+    /// From when on this turn of the loop opens no more sockets.
+    pub(super) turn: Ns,
     /// When a slot that is down is tried again.
     pub(super) retries: BinaryHeap<Reverse<(Ns, u32)>>,
     pub(super) route: Route,
@@ -92,6 +105,8 @@ pub(super) struct Worker<S: Session, D: Driver> {
     pub(super) connect_timeout: Ns,
     sweep: Ns,
     next_sweep: Ns,
+    /// The next slot a sweep looks at.
+    pub(super) swept: usize,
     up_at_open: u32,
 }
 
@@ -119,14 +134,10 @@ pub struct Tally {
     pub phase: Phase,
     /// Requests of an open loop that were due in the window.
     pub offered: u64,
+    /// Whether it came to its window only when that was over.
+    pub missed: bool,
+    /// Nobody reads them: they are only kept open.
     pub(super) sockets: Vec<OwnedFd>,
-}
-
-impl Tally {
-    /// Sockets that were open at the end.
-    pub fn open_sockets(&self) -> usize {
-        self.sockets.len()
-    }
 }
 
 impl<S: Session, D: Driver> Worker<S, D> {
@@ -169,12 +180,15 @@ impl<S: Session, D: Driver> Worker<S, D> {
             fresh: Vec::new(),
             spare: by_lane.iter().map(|_| VecDeque::new()).collect(),
             starting: usize::MAX,
+            stale: Vec::new(),
+            turn: Ns::MAX,
             retries: BinaryHeap::new(),
             route,
             first,
             connect_timeout,
             sweep,
             next_sweep: 0,
+            swept: usize::MAX,
             up_at_open: 0,
         })
     }
@@ -195,17 +209,24 @@ impl<S: Session, D: Driver> Worker<S, D> {
             if over || stop.load(Ordering::Relaxed) {
                 return self.close();
             }
-            let retry = self.retry(now);
+            self.turn = edge.min(now + TURN);
+            let replacing = self.replace_some();
             if now >= self.next_sweep {
                 self.next_sweep = now + self.sweep;
-                self.sweep(now);
+                self.swept = 0;
             }
+            let sweeping = self.sweep(now);
+            let mut retry = self.retry(now);
+            // What was opened by a timer has its first words to say now: no
+            // event will come of it before.
+            self.pump_fresh();
+            let starting = self.start_some();
             let due = self.send_due(now);
-            let more = self.start_some();
-            let idle = if more { 0 } else { LOOK_UP };
-            let wake = edge.min(retry).min(self.next_sweep).min(now + idle);
-            let wait = wake.min(due).saturating_sub(now);
-            self.take_events(wait);
+            if replacing || sweeping || starting || !self.fresh.is_empty() {
+                retry = now;
+            }
+            let wake = edge.min(retry).min(self.next_sweep).min(due);
+            self.take_events(wake.min(now + LOOK_UP).saturating_sub(now));
         }
     }
 
@@ -225,11 +246,13 @@ impl<S: Session, D: Driver> Worker<S, D> {
         loop {
             match self.shift.next(now, schedule, &mut self.desk) {
                 Err(at) => return at,
-                Ok(Phase::Replace) => self.replace(now),
+                Ok(Phase::Replace) => self.give_up(now),
                 Ok(Phase::Window) => {
-                    // Those that are being replaced are on their way.
-                    let up =
-                        self.slots.iter().filter(|s| s.state != State::Down);
+                    // Handshakes under way count, sockets that could not be
+                    // replaced in time do not.
+                    let up = self.slots.iter().filter(|s| {
+                        !matches!(s.state, State::Down | State::Stale)
+                    });
                     self.up_at_open = up.count() as u32;
                     self.starting = 0;
                 }
@@ -273,10 +296,14 @@ impl<S: Session, D: Driver> Worker<S, D> {
         next
     }
 
-    fn replace(&mut self, now: Ns) {
-        for index in 0..self.slots.len() {
-            if !self.slots[index].session.is_idle() {
-                self.over(index, Over::Stopped, now);
+    /// Books what the warm-up left in flight. That is quick; its sockets are
+    /// replaced turn by turn, so that the window opens on time.
+    fn give_up(&mut self, now: Ns) {
+        for (index, slot) in self.slots.iter_mut().enumerate().rev() {
+            if slot.state == State::Up && !slot.session.is_idle() {
+                slot.session.end(Over::Stopped, now, &mut self.desk);
+                slot.state = State::Stale;
+                self.stale.push(index as u32);
             }
         }
     }

@@ -44,6 +44,15 @@ impl Flight {
         self.since().map_or(0, |since| now.saturating_sub(since))
     }
 
+    /// How long ago it was sent, whenever it was due; 0 while it is not. By
+    /// this it is given up, by its [`Flight::age`] an answer is late: were a
+    /// request of an open loop that was sent late given up by its age, no
+    /// answer to it could ever come, and no backlog would be worked off.
+    #[inline]
+    pub fn waited(&self, now: Ns) -> Ns {
+        self.sent.map_or(0, |sent| now.saturating_sub(sent))
+    }
+
     /// The method and target, for a message.
     pub fn words(&self) -> String {
         format!("{} {}", self.ask.method(), self.ask.target())

@@ -198,7 +198,7 @@ impl Session for Http1 {
         _: &mut Kit,
     ) -> Option<Over> {
         let oldest = self.flights.front()?;
-        (oldest.flight.age(now) > desk.timeout).then_some(Over::TimedOut)
+        (oldest.flight.waited(now) > desk.timeout).then_some(Over::TimedOut)
     }
 
     fn end(&mut self, over: Over, now: Ns, desk: &mut Desk) {

@@ -271,7 +271,7 @@ impl Session for Http2 {
             let late = stream
                 .flight
                 .as_ref()
-                .is_some_and(|flight| flight.age(now) > desk.timeout);
+                .is_some_and(|flight| flight.waited(now) > desk.timeout);
             if late && stream.start < self.out.text_sent() {
                 self.reset_stream(slot, code::CANCEL);
                 desk.books.timed_out();
@@ -302,7 +302,7 @@ impl Session for Http2 {
             match over {
                 Over::TimedOut => desk.books.timed_out(),
                 Over::Stopped if flight.is_sent() => {
-                    desk.books.unanswered(flight.age(now));
+                    desk.unanswered(&flight, now);
                 }
                 Over::Stopped => {}
                 Over::Broken(why) => {

@@ -89,8 +89,10 @@ pub trait Session: fmt::Debug + Sized {
     fn closed(&mut self, now: Ns, desk: &mut Desk, kit: &mut Self::Kit)
     -> Over;
 
-    /// Finds requests that waited too long, and gives them up; `Some` when
-    /// that takes the connection with it.
+    /// Finds requests that waited too long since they were sent
+    /// ([`Flight::waited`]), and gives them up; `Some` when that takes the
+    /// connection with it. One that was sent late is awaited as long as any:
+    /// that its answer is a time-out is told when it comes.
     fn expire(
         &mut self,
         now: Ns,

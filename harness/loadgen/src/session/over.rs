@@ -43,7 +43,7 @@ impl Over {
     ) {
         let (fault, words) = match self {
             Over::TimedOut => return desk.books.timed_out(),
-            Over::Stopped => return desk.books.unanswered(flight.age(now)),
+            Over::Stopped => return desk.unanswered(flight, now),
             Over::Broken(why) => {
                 if why == Why::Early && first {
                     let words = || format!("{}: {why}", flight.words());

@@ -234,7 +234,7 @@ impl Session for WebSocket {
             return late.then_some(Over::Announced);
         }
         let oldest = self.flights.front()?;
-        (oldest.flight.age(now) > desk.timeout).then_some(Over::TimedOut)
+        (oldest.flight.waited(now) > desk.timeout).then_some(Over::TimedOut)
     }
 
     fn end(&mut self, over: Over, now: Ns, desk: &mut Desk) {

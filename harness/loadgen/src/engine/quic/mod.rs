@@ -29,7 +29,7 @@ use rustix::io::Errno;
 use super::phase::{Phase, Schedule};
 use super::shift::Shift;
 use super::slots::Connected;
-use super::worker::{LOOK_UP, MS, Tally};
+use super::worker::{LOOK_UP, MS, TURN, Tally};
 use crate::clock::{self, Ns, timespec};
 use crate::desk::Desk;
 use crate::plan::Plan;
@@ -79,9 +79,15 @@ pub struct Quic {
     under_way: usize,
     /// The next connection to send its first request of a phase.
     starting: usize,
+    /// Stale slots that wait for a new connection, the next one last.
+    stale: Vec<u32>,
+    /// From when on this turn of the loop opens no more connections.
+    turn: Ns,
     connect_timeout: Ns,
     sweep: Ns,
     next_sweep: Ns,
+    /// The next slot a sweep looks at.
+    swept: usize,
     up_at_open: u32,
 }
 
@@ -142,9 +148,12 @@ impl Quic {
             connecting: None,
             under_way: 0,
             starting: usize::MAX,
+            stale: Vec::new(),
+            turn: Ns::MAX,
             connect_timeout: plan.spec.connect_timeout_ns,
             sweep: (desk.timeout / 10).clamp(MS, 500 * MS),
             next_sweep: 0,
+            swept: usize::MAX,
             up_at_open: 0,
             desk,
         })
@@ -160,15 +169,19 @@ impl Quic {
             if over || stop.load(Ordering::Relaxed) {
                 return self.close();
             }
-            let retry = self.retry(now);
+            self.turn = edge.min(now + TURN);
+            let replacing = self.replace_some(now);
             if now >= self.next_sweep {
                 self.next_sweep = now + self.sweep;
-                self.sweep(now);
+                self.swept = 0;
             }
+            let sweeping = self.sweep(now);
+            let retry = self.retry(now);
             let timer = self.run_timers(now);
+            let starting = self.start_some();
             let due = self.send_due(now);
-            let more = self.start_some();
-            let idle = if more { 0 } else { LOOK_UP };
+            let busy = replacing || sweeping || starting;
+            let idle = if busy { 0 } else { LOOK_UP };
             let wake = edge.min(retry).min(self.next_sweep).min(now + idle);
             self.take_events(wake.min(due).min(timer).saturating_sub(now));
         }
@@ -179,6 +192,7 @@ impl Quic {
         self.events.clear();
         let room = rustix::buffer::spare_capacity(&mut self.events);
         let _ = epoll::wait(&self.epoll, room, Some(&timespec(wait)));
+        self.turn = clock::now() + TURN;
         for event in 0..self.events.len() {
             let Event { flags, data } = self.events[event];
             let port = data.u64() as usize;
@@ -238,6 +252,9 @@ impl Quic {
     /// all there is to send.
     fn turn(&mut self, index: usize, now: Ns) {
         let slot = &mut self.slots[index];
+        if slot.state == State::Stale {
+            return;
+        }
         let Some(link) = &mut slot.link else { return };
         let endpoint = self.ports[slot.port].endpoint();
         while let Some(event) = link.quic.poll_endpoint_events() {
@@ -323,11 +340,13 @@ impl Quic {
         loop {
             match self.shift.next(now, schedule, &mut self.desk) {
                 Err(at) => return at,
-                Ok(Phase::Replace) => self.replace(now),
+                Ok(Phase::Replace) => self.give_up(now),
                 Ok(Phase::Window) => {
-                    // Those that are being replaced are on their way.
-                    let up =
-                        self.slots.iter().filter(|s| s.state != State::Down);
+                    // Handshakes under way count, connections that could not
+                    // be replaced in time do not.
+                    let up = self.slots.iter().filter(|s| {
+                        !matches!(s.state, State::Down | State::Stale)
+                    });
                     self.up_at_open = up.count() as u32;
                     self.starting = 0;
                 }
@@ -370,11 +389,15 @@ impl Quic {
         next
     }
 
-    fn replace(&mut self, now: Ns) {
-        for index in 0..self.slots.len() {
-            let link = self.slots[index].link.as_ref();
-            if link.is_some_and(|link| !link.is_idle()) {
-                self.over(index, End::Stopped, now);
+    /// Books what the warm-up left in flight. That is quick; its connections
+    /// are replaced turn by turn, so that the window opens on time.
+    fn give_up(&mut self, now: Ns) {
+        for (index, slot) in self.slots.iter_mut().enumerate().rev() {
+            let idle = slot.link.as_ref().is_none_or(|link| link.is_idle());
+            if slot.state == State::Up && !idle {
+                slot.end(&End::Stopped, now, &mut self.desk, &mut self.kit);
+                slot.state = State::Stale;
+                self.stale.push(index as u32);
             }
         }
     }

@@ -15,9 +15,8 @@ use super::port::Port;
 use super::tls::SERVER_NAME;
 use crate::clock::{self, Ns};
 use crate::desk::Desk;
-use crate::engine::link::errno_name;
-use crate::engine::slots::Connected;
-use crate::engine::worker::{LOOK_UP, MS};
+use crate::engine::slots::{Connected, unfinished};
+use crate::engine::worker::{LOOK_UP, MS, OPENS};
 use crate::wire::http3::Code;
 
 /// Handshakes a thread has under way at a time.
@@ -27,6 +26,9 @@ const HANDSHAKES: usize = 32;
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum State {
     Down,
+    /// What was in flight is given up; the connection waits to be replaced
+    /// and is not listened to.
+    Stale,
     /// The handshake is under way, or the server's settings have not come.
     Greeting,
     Up,
@@ -136,8 +138,8 @@ impl Quic {
         let named: u64 = connected.errors.values().sum();
         let missing = (self.slots.len() - up) as u64;
         if missing > named {
-            let late = errno_name(Errno::TIMEDOUT);
-            *connected.errors.entry(late).or_default() += missing - named;
+            let why = unfinished(stop);
+            *connected.errors.entry(why).or_default() += missing - named;
         }
         connected
     }
@@ -157,6 +159,9 @@ impl Quic {
     pub(super) fn over(&mut self, index: usize, end: End, now: Ns) {
         let slot = &mut self.slots[index];
         let Some(link) = &slot.link else { return };
+        if slot.state == State::Stale {
+            return;
+        }
         let served = link.has_answered();
         let rested = link.is_idle() && now >= slot.since + MS;
         let greeting = slot.state == State::Greeting;
@@ -171,7 +176,11 @@ impl Quic {
             self.connect_failed(index, end.name(), now);
         } else if served || rested || matches!(end, End::Stopped) {
             slot.backoff = 0;
-            self.reopen(index, now);
+            if now < self.turn || self.connecting.is_some() {
+                self.reopen(index, now);
+            } else {
+                self.retries.push(Reverse((now, index as u32)));
+            }
         } else {
             self.back_off(index, now);
         }
@@ -220,12 +229,31 @@ impl Quic {
         self.retries.push(Reverse((now + slot.backoff, index as u32)));
     }
 
-    /// Tries what is due; returns when the next one is.
+    /// Opens stale slots again, while this turn has time; whether there are
+    /// more that could be.
+    pub(super) fn replace_some(&mut self, now: Ns) -> bool {
+        for _ in 0..OPENS {
+            if self.under_way >= HANDSHAKES || clock::now() >= self.turn {
+                break;
+            }
+            let Some(index) = self.stale.pop() else { break };
+            self.drop_link(index as usize, &End::Stopped, now);
+            self.slots[index as usize].backoff = 0;
+            self.reopen(index as usize, clock::now());
+        }
+        self.under_way < HANDSHAKES && !self.stale.is_empty()
+    }
+
+    /// Tries what is due, while this turn has time; returns when the next
+    /// one is.
     pub(super) fn retry(&mut self, now: Ns) -> Ns {
+        let mut opened = 0;
         while let Some(&Reverse((at, index))) = self.retries.peek() {
-            if at > now {
+            let enough = opened == OPENS || clock::now() >= self.turn;
+            if at > now || enough {
                 return at;
             }
+            opened += 1;
             self.retries.pop();
             self.reopen(index as usize, now);
         }
@@ -256,9 +284,12 @@ impl Quic {
         }
     }
 
-    /// Finds requests and handshakes that waited too long.
-    pub(super) fn sweep(&mut self, now: Ns) {
-        for index in 0..self.slots.len() {
+    /// Finds requests and handshakes that waited too long. Whether this
+    /// turn's time was over before it was done.
+    pub(super) fn sweep(&mut self, now: Ns) -> bool {
+        while self.swept < self.slots.len() {
+            let index = self.swept;
+            self.swept += 1;
             let slot = &mut self.slots[index];
             let Some(link) = &mut slot.link else { continue };
             match slot.state {
@@ -271,7 +302,13 @@ impl Quic {
                 State::Up => {
                     let (desk, kit) = (&mut self.desk, &mut self.kit);
                     match link.expire(now, desk, kit) {
-                        Some(end) => self.over(index, end, now),
+                        Some(end) => {
+                            let at = clock::now();
+                            self.over(index, end, at);
+                            if at >= self.turn {
+                                return self.swept < self.slots.len();
+                            }
+                        }
                         // Giving up has something to say.
                         None => self.pump(index),
                     }
@@ -279,6 +316,7 @@ impl Quic {
                 _ => {}
             }
         }
+        false
     }
 
     /// Sets the timer of a connection to what QUIC wants. One that is due

@@ -23,7 +23,7 @@ use rustix::net::{RecvFlags, SendFlags, recv};
 
 use super::driver::{Driver, Token};
 use super::link::{Route, errno_name};
-use super::worker::{MS, State, Worker};
+use super::worker::{MS, State, TURN, Worker};
 use crate::clock::{self, Ns};
 use crate::session::{Over, SLICES, Session};
 use buffers::{Buffers, GROUP};
@@ -160,6 +160,7 @@ impl Driver for Uring {
         worker.driver.ring.enter(wait);
         let now = clock::now();
         worker.now = now;
+        worker.turn = now + TURN;
         let driver = &mut worker.driver;
         let mut batch = std::mem::take(&mut driver.batch);
         driver.ring.reap(&mut batch);
@@ -377,6 +378,9 @@ fn sent<S: Session>(worker: &mut Worker<S, Uring>, event: &Event) {
         return;
     }
     slot.link.parcel = None;
+    if slot.state == State::Stale {
+        return;
+    }
     match event.errno() {
         None => worker.wrote(index, event.result as usize, at),
         Some(Errno::INTR | Errno::AGAIN | Errno::CANCELED) => {}
@@ -421,6 +425,9 @@ fn received<S: Session>(
     if !event.more() {
         slot.link.asked = None;
     }
+    if slot.state == State::Stale {
+        return;
+    }
     let over = match event.errno() {
         None if n == 0 => worker.closed(index, now),
         None => {
@@ -454,7 +461,7 @@ fn drain<S: Session>(worker: &mut Worker<S, Uring>, token: Token) {
     loop {
         let slot = &mut worker.slots[index];
         let (Some(fd), Some(errno)) = (&slot.fd, slot.broken) else { return };
-        if slot.token(index) != token {
+        if slot.token(index) != token || slot.state == State::Stale {
             return;
         }
         inbox.clear();

@@ -20,7 +20,7 @@ impl Link {
         kit: &mut Kit,
     ) -> Option<End> {
         let late =
-            |exchange: &Exchange| exchange.flight.age(now) > desk.timeout;
+            |exchange: &Exchange| exchange.flight.waited(now) > desk.timeout;
         kit.indexes.clear();
         let found = self.exchanges.iter().filter(|(_, e)| late(e));
         kit.indexes.extend(found.map(|(index, _)| *index));
@@ -63,7 +63,7 @@ impl Link {
             let flight = &exchange.flight;
             let torn = !exchange.reader.is_idle();
             match end {
-                End::Stopped => desk.books.unanswered(flight.age(now)),
+                End::Stopped => desk.unanswered(flight, now),
                 End::Silent => desk.books.timed_out(),
                 _ if index >= going => {
                     desk.give_back(self.lane, flight.clone(), now);
