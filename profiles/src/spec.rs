@@ -2,7 +2,8 @@
 
 use std::{net::SocketAddr, path::PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::de::{Error as _, IntoDeserializer as _};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{cpuset::CpuSet, name::ProfileName};
 
@@ -46,7 +47,7 @@ pub struct Spec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_per_s: Option<f64>,
     /// The queue to wait on: `auto` takes the best the system allows.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "engine")]
     pub engine: Engine,
     /// Bearer tokens, for the classes that send one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -68,6 +69,13 @@ pub enum Engine {
     IoUring,
 }
 
+/// The parser would not say whose value it is that it does not like.
+fn engine<'de, D: Deserializer<'de>>(from: D) -> Result<Engine, D::Error> {
+    let named = |why: D::Error| D::Error::custom(format!("`engine`: {why}"));
+    let word = String::deserialize(from).map_err(named)?;
+    Engine::deserialize(word.into_deserializer()).map_err(named)
+}
+
 /// A bearer token and whose it is.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -83,3 +91,28 @@ pub struct Token {
 pub const WINDOW_OPEN: &str = "loadgen: window open";
 /// The same for the moment the window closes, before anything is torn down.
 pub const WINDOW_CLOSED: &str = "loadgen: window closed";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    struct Part {
+        #[serde(default, deserialize_with = "engine")]
+        engine: Engine,
+    }
+
+    #[test]
+    fn an_engine_that_is_none_is_named() {
+        for (json, words) in [
+            ("{\"engine\": null}", "`engine`: invalid type: null"),
+            ("{\"engine\": \"kqueue\"}", "`engine`: unknown variant `kqueue`"),
+        ] {
+            let why = serde_json::from_str::<Part>(json).unwrap_err();
+            assert!(why.to_string().starts_with(words), "{why}");
+        }
+        let read = |json| serde_json::from_str::<Part>(json).unwrap().engine;
+        assert_eq!(read("{}"), Engine::Auto);
+        assert_eq!(read("{\"engine\": \"io-uring\"}"), Engine::IoUring);
+    }
+}
