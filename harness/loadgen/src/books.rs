@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use profiles::hist::Hist;
-use profiles::oracle::{Wrong, clip};
+use profiles::oracle::{Wrong, clip, is_hidden};
 use profiles::sample::{ClassCount, Fault};
 
 use crate::clock::Ns;
@@ -196,11 +196,19 @@ impl Books {
         }
     }
 
+    /// A word on a connection of which the counts alone say nothing.
+    #[cold]
+    pub fn note(&mut self, words: &str) {
+        if self.counting {
+            self.example(|| words.into());
+        }
+    }
+
     fn example(&mut self, words: impl FnOnce() -> String) {
         if self.examples.len() < MAX_EXAMPLES {
             // A stranger's bytes may be among the words.
             let words: String = words().chars().take(300).collect();
-            let clean = words.replace(|c: char| c.is_control(), "\u{fffd}");
+            let clean = words.replace(is_hidden, "\u{fffd}");
             self.examples.push(clean);
         }
     }
@@ -209,4 +217,22 @@ impl Books {
 /// A stranger's bytes in an example.
 pub fn shown(bytes: &[u8]) -> String {
     format!("`{}`", clip(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_turns_or_hides_text_does_not_reach_the_examples() {
+        let mut books = Books::new(1);
+        books.open();
+        let bytes = "a\u{202e}b\u{2066}c\u{200b}d\u{feff}e\nf";
+        books.surplus(|| bytes.into());
+        assert_eq!(
+            books.examples,
+            ["a\u{fffd}b\u{fffd}c\u{fffd}d\u{fffd}e\u{fffd}f"]
+        );
+        assert_eq!(clip(bytes.as_bytes()), books.examples[0]);
+    }
 }
