@@ -2,10 +2,11 @@
 
 use std::{fs, net::SocketAddr};
 
+use profiles::profile::Protocol;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::engine::Route;
-use crate::plan::Plan;
+use crate::engine::{self, Route};
+use crate::plan::{LaneLoad, Plan, share};
 
 /// Descriptors beside the connections: queues, pipes, files.
 const SPARE_FILES: u64 = 64;
@@ -18,7 +19,7 @@ const USUAL_PORTS: (u32, u32) = (32_768, 60_999);
 pub fn open_files(plan: &Plan) -> Result<(), String> {
     let connections = plan.connections();
     let need =
-        u64::from(connections) + u64::from(plan.spec.threads) + SPARE_FILES;
+        u64::from(sockets(plan)) + u64::from(plan.spec.threads) + SPARE_FILES;
     let limit = getrlimit(Resource::Nofile);
     if limit.current.is_none_or(|n| n >= need) {
         return Ok(());
@@ -37,10 +38,32 @@ pub fn open_files(plan: &Plan) -> Result<(), String> {
 
 /// How the connections reach the target without running out of ports.
 pub fn route(plan: &Plan) -> Result<Route, String> {
-    route_to(plan.spec.target, plan.connections())
+    route_to(plan.spec.target, plan.connections(), sockets(plan))
 }
 
-fn route_to(target: SocketAddr, connections: u32) -> Result<Route, String> {
+/// Sockets the shot needs.
+fn sockets(plan: &Plan) -> u32 {
+    sockets_of(plan.profile.protocol, &plan.lanes(), plan.spec.threads)
+}
+
+/// One for each connection, but over QUIC some share one.
+fn sockets_of(protocol: Protocol, lanes: &[LaneLoad], threads: u32) -> u32 {
+    let held = |thread| -> u32 {
+        let share = |lane: &LaneLoad| share(lane.connections, threads, thread);
+        lanes.iter().map(share).sum()
+    };
+    let needed = |held: u32| match protocol {
+        Protocol::Http3 => engine::sockets(held as usize) as u32,
+        _ => held,
+    };
+    (0..threads).map(held).map(needed).sum()
+}
+
+fn route_to(
+    target: SocketAddr,
+    connections: u32,
+    sockets: u32,
+) -> Result<Route, String> {
     let (low, high) = fs::read_to_string(PORT_RANGE)
         .ok()
         .and_then(|text| port_range(&text))
@@ -49,11 +72,11 @@ fn route_to(target: SocketAddr, connections: u32) -> Result<Route, String> {
     let per_source = ((high - low + 1) / 10 * 9).max(1);
     let route = Route { target, per_source };
     let spread = target.is_ipv4() && target.ip().is_loopback();
-    if connections <= per_source || spread {
+    if sockets <= per_source || spread {
         return Ok(route);
     }
     Err(format!(
-        "{connections} connections to {target} need as many ports, about \
+        "{connections} connections to {target} need {sockets} ports, about \
          {per_source} of {low}-{high} are free; widen {PORT_RANGE}"
     ))
 }
@@ -66,19 +89,46 @@ fn port_range(text: &str) -> Option<(u32, u32)> {
 
 #[cfg(test)]
 mod tests {
+    use profiles::profile::Lane;
+
     use super::*;
 
     /// BC-44: more connections than ports is said with both numbers.
     #[test]
     fn more_connections_than_ports_to_one_address_are_refused() {
         let addr = "192.0.2.1:80".parse().unwrap();
-        let why = route_to(addr, 65_536).unwrap_err();
+        let why = route_to(addr, 65_536, 65_536).unwrap_err();
         assert!(why.contains("65536 connections to 192.0.2.1:80"), "{why}");
         assert!(why.contains("are free; widen /proc/sys/net"), "{why}");
-        assert!(route_to(addr, 1).is_ok());
+        assert!(route_to(addr, 1, 1).is_ok());
+        // Over QUIC they share sockets, and with them ports.
+        assert!(route_to(addr, 65_536, 8_192).is_ok());
         // Loopback has more than one address to come from.
         let loopback = "127.0.0.1:80".parse().unwrap();
-        assert!(route_to(loopback, 65_536).is_ok());
+        assert!(route_to(loopback, 65_536, 65_536).is_ok());
+    }
+
+    #[test]
+    fn connections_over_quic_share_sockets_and_others_do_not() {
+        let lanes = |connections| {
+            let lane = Lane::Main;
+            let (in_flight, per_connection, rate_per_s) = (1, None, None);
+            [LaneLoad {
+                lane,
+                connections,
+                in_flight,
+                per_connection,
+                rate_per_s,
+            }]
+        };
+        for (connections, threads, quic) in
+            [(40, 2, 6), (1, 1, 1), (2, 8, 8), (8, 1, 1), (65_536, 2, 128)]
+        {
+            let lanes = lanes(connections);
+            let sockets = |protocol| sockets_of(protocol, &lanes, threads);
+            assert_eq!(sockets(Protocol::Http3), quic, "{connections}");
+            assert_eq!(sockets(Protocol::Http2Tls), connections);
+        }
     }
 
     #[test]

@@ -59,7 +59,8 @@ fn a_stream_that_is_reset_is_a_fault_of_its_own() {
     let sample = shot_at_tenth(|_| vec![Act::Reset(0x102)]);
     only(&sample, Fault::Reset);
     assert_eq!((sample.wrong, sample.reconnects), (0, 0));
-    assert!(sample.examples[0].contains("0x102"), "{sample:?}");
+    let words = "stream reset with H3_INTERNAL_ERROR (0x102)";
+    assert!(sample.examples[0].contains(words), "{sample:?}");
     // Also in mid-answer.
     let sample = shot_at_tenth(|request| {
         let part = answer(&request.target)[..8].to_vec();
@@ -353,7 +354,8 @@ fn handshakes_that_come_to_nothing_are_named() {
     // Another protocol.
     let options = Options { alpn: "hq", ..Options::default() };
     let peer = Peer::replying(options, |target, _| plain(target));
-    no_window(peer.addr, "closed with 0x178");
+    let alpn = "no_application_protocol, no ALPN in common (0x178)";
+    no_window(peer.addr, &format!("closed with {alpn}"));
     // Versions that nobody speaks.
     let versions = Some(vec![0x1a2a_3a4a]);
     let options = Options { versions, ..Options::default() };

@@ -31,6 +31,7 @@ use profiles::sample::Shot;
 pub use choose::refusal;
 pub use link::Route;
 pub use phase::{Phase, Schedule};
+pub use quic::sockets;
 pub use slots::Connected;
 pub use worker::Tally;
 

@@ -23,6 +23,8 @@ pub enum Act {
     Close(u32),
     /// No more datagrams, in either direction.
     Vanish,
+    /// What was said so far goes out and is read before the next step.
+    Pause,
     /// Neither bytes nor an end.
     Hang,
 }
@@ -162,6 +164,10 @@ async fn serve(
                     Act::Vanish => {
                         let other = UdpSocket::bind("127.0.0.1:0").unwrap();
                         endpoint.rebind(other).unwrap();
+                    }
+                    Act::Pause => {
+                        let pause = std::time::Duration::from_millis(10);
+                        tokio::time::sleep(pause).await;
                     }
                     Act::Hang => std::future::pending::<()>().await,
                 }

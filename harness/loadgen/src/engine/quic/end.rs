@@ -4,6 +4,7 @@ use profiles::sample::Fault;
 use quinn_proto::ConnectionError;
 use rustix::io::Errno;
 
+use super::names::{h3_name, quic_name};
 use crate::engine::link::errno_name;
 use crate::wire::http3::{Breach, Code};
 
@@ -22,6 +23,8 @@ pub(super) enum End {
     Stopped,
     /// Nothing came for as long as a request may take.
     Silent,
+    /// Nothing came for as long as both sides had agreed on.
+    Idle,
     /// The server broke the protocol.
     Breach(Breach),
     /// It is lost: how, in words, and by the name for a failed connect.
@@ -33,8 +36,8 @@ pub(super) enum End {
 impl End {
     /// As QUIC reports it.
     pub(super) fn lost(why: &ConnectionError) -> End {
-        let closed = |fine: bool, code: u64| {
-            let words = format!("closed with 0x{code:x}");
+        let closed = |fine: bool, name: String| {
+            let words = format!("closed with {name}");
             match fine {
                 true => End::Lost(Fault::Closed, words),
                 false => End::Lost(Fault::Reset, words),
@@ -44,19 +47,20 @@ impl End {
             ConnectionError::VersionMismatch => End::Version,
             ConnectionError::ApplicationClosed(close) => {
                 let code = close.error_code.into_inner();
-                closed(code == Code::NO_ERROR.0 || code == 0, code)
+                let fine = code == Code::NO_ERROR.0 || code == 0;
+                closed(fine, h3_name(code))
             }
             ConnectionError::ConnectionClosed(close) => {
                 match u64::from(close.error_code) {
                     QUIC_REFUSED => End::errno(Errno::CONNREFUSED),
-                    code => closed(code == QUIC_NO_ERROR, code),
+                    code => closed(code == QUIC_NO_ERROR, quic_name(code)),
                 }
             }
             ConnectionError::Reset => End::errno(Errno::CONNRESET),
-            ConnectionError::TimedOut => End::errno(Errno::TIMEDOUT),
+            ConnectionError::TimedOut => End::Idle,
             ConnectionError::TransportError(error) => {
-                let code = u64::from(error.code);
-                let words = format!("QUIC broken: 0x{code:x}");
+                let name = quic_name(error.code.into());
+                let words = format!("QUIC broken: {name}");
                 End::Lost(Fault::Malformed, words)
             }
             other => End::Lost(Fault::System, other.to_string()),
@@ -86,7 +90,7 @@ impl End {
         match self {
             End::Lost(_, words) => words.clone(),
             End::Breach(breach) => breach.why.to_string(),
-            End::Silent => errno_name(Errno::TIMEDOUT),
+            End::Silent | End::Idle => errno_name(Errno::TIMEDOUT),
             End::Version => "no common QUIC version".into(),
             End::Enough | End::Announced | End::Stopped => {
                 "closed in the handshake".into()

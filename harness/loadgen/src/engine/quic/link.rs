@@ -11,6 +11,7 @@ use quinn_proto::{
 
 use super::end::End;
 use super::exchange::{Ear, Exchange, Exchanges, Pool, Rest};
+use super::names::h3_name;
 use crate::clock::Ns;
 use crate::desk::Desk;
 use crate::wire::http3::{Breach, Code, Memo, Requests, Seen, Uni};
@@ -275,13 +276,17 @@ impl Link {
                 let right = desk.answered(flight, verdict, &answer, now);
                 self.right += u64::from(right);
             }
-            Step::Reset(code) if Code(code) == Code::REQUEST_REJECTED => {
+            // One that is being answered was processed, whatever the code.
+            Step::Reset(code)
+                if Code(code) == Code::REQUEST_REJECTED
+                    && exchange.reader.is_idle() =>
+            {
                 self.cancel(id, Code::REQUEST_CANCELLED);
                 desk.give_back(self.lane, flight.clone(), now);
             }
             Step::Reset(code) => {
                 self.cancel(id, Code::REQUEST_CANCELLED);
-                let words = format!("stream reset with 0x{code:x}");
+                let words = format!("stream reset with {}", h3_name(code));
                 desk.fault(Fault::Reset, flight, now, &words);
             }
             Step::Breach(breach) if breach.fatal => {
@@ -324,7 +329,8 @@ impl Link {
         let Some(exchange) = self.exchanges.get(&id.index()) else {
             return Ok(());
         };
-        let rejected = code == Code::REQUEST_REJECTED;
+        let rejected =
+            code == Code::REQUEST_REJECTED && exchange.reader.is_idle();
         let fine = matches!(code, Code::NO_ERROR | Code(0));
         if !rejected && (fine || exchange.rest.is_none()) {
             return Ok(());
@@ -336,7 +342,7 @@ impl Link {
         if rejected {
             desk.give_back(self.lane, exchange.flight.clone(), now);
         } else {
-            let words = format!("request stopped with 0x{:x}", code.0);
+            let words = format!("request stopped with {}", h3_name(code.0));
             desk.fault(Fault::Reset, &exchange.flight, now, &words);
         }
         kit.pool.put(exchange);

@@ -9,6 +9,7 @@
 mod end;
 mod exchange;
 mod link;
+mod names;
 mod port;
 mod slots;
 mod time;
@@ -114,7 +115,7 @@ impl Quic {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         let target = plan.spec.target;
         let endpoint = Arc::new(tls::endpoint());
-        let wanted = slots.len().div_ceil(PER_PORT).clamp(1, MOST_PORTS);
+        let wanted = sockets(slots.len());
         let mut ports = Vec::new();
         for index in 0..wanted {
             let port = Port::new(target, endpoint.clone())?;
@@ -421,6 +422,11 @@ impl Quic {
         tally.sockets = self.ports.into_iter().map(Port::into_fd).collect();
         tally
     }
+}
+
+/// UDP sockets of a thread with so many connections.
+pub fn sockets(connections: usize) -> usize {
+    connections.div_ceil(PER_PORT).clamp(1, MOST_PORTS)
 }
 
 /// Watches a socket, for room to send as well if it is stuck.

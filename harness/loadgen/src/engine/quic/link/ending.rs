@@ -58,6 +58,15 @@ impl Link {
         desk: &mut Desk,
         kit: &mut Kit,
     ) {
+        // Not one that has just used up what it had, and awaits more.
+        if matches!(end, End::Stopped)
+            && self.is_ready()
+            && self.full
+            && self.exchanges.is_empty()
+            && (self.begun == 0 || desk.books.sent == 0)
+        {
+            desk.books.note("the server granted no streams (MAX_STREAMS)");
+        }
         let going = self.goaway.map_or(u64::MAX, |from| from / 4);
         for (index, exchange) in self.exchanges.drain() {
             let flight = &exchange.flight;
@@ -72,9 +81,14 @@ impl Link {
                     let why = breach.why.to_string();
                     desk.fault(Fault::Malformed, flight, now, &why);
                 }
-                End::Lost(Fault::Closed, _) if torn => {
-                    let why = "closed in mid-answer";
-                    desk.fault(Fault::Torn, flight, now, why);
+                End::Lost(Fault::Closed, why) if torn => {
+                    let why = format!("{why} in mid-answer");
+                    desk.fault(Fault::Torn, flight, now, &why);
+                }
+                End::Idle => {
+                    let fault = if torn { Fault::Torn } else { Fault::Closed };
+                    let why = "the connection idled out";
+                    desk.fault(fault, flight, now, why);
                 }
                 End::Lost(fault, why) => desk.fault(*fault, flight, now, why),
                 End::Enough | End::Announced | End::Version => {
