@@ -74,7 +74,13 @@ impl<S: Session, D: Driver> Worker<S, D> {
     pub(super) fn over(&mut self, index: usize, over: Over, now: Ns) {
         let slot = &mut self.slots[index];
         if slot.state == State::Greeting {
-            return self.connect_failed(index, why_no_greeting(over));
+            let said = slot.session.parting();
+            let why = match over {
+                Over::Announced | Over::Closed => said,
+                _ => None,
+            };
+            let why = why.unwrap_or_else(|| why_no_greeting(over));
+            return self.connect_failed(index, why);
         }
         let served = slot.session.has_answered();
         let rested = slot.session.is_idle() && now >= slot.since + MS;

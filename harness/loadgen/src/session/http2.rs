@@ -14,7 +14,7 @@
 //!   any other: a wrong one, by its status;
 //! - an answer on a stream that has ended, or that we never opened, is
 //!   surplus and takes the connection with it. One on a stream that we gave
-//!   up is not looked at;
+//!   up, or may have, is not looked at;
 //! - streams above the last one a GOAWAY names, and those reset with
 //!   REFUSED_STREAM before any answer, were not processed: they are given
 //!   back and go out again. After a GOAWAY the others may finish, then the
@@ -23,6 +23,7 @@
 
 mod flow;
 mod incoming;
+mod outgoing;
 mod streams;
 
 use std::collections::VecDeque;
@@ -35,8 +36,8 @@ use crate::clock::Ns;
 use crate::desk::Desk;
 use crate::plan::Plan;
 use crate::wire::http2::{
-    Decoder, Encoder, Load, MAX_FRAME, PREFACE, Reader, Requests, Scratch,
-    code, flag, kind, put_head, put_number, setting,
+    Decoder, Encoder, PREFACE, Reader, Requests, Scratch, code, flag, kind,
+    put_head, put_number, setting,
 };
 use crate::wire::{MAX_HEAD, Why};
 use flow::{FIRST, Inflow, Windows};
@@ -45,7 +46,8 @@ use streams::Streams;
 
 /// No more is queued while so much waits for the kernel.
 const MOST_QUEUED: u64 = 256 * 1024;
-/// Streams that were given up, of which frames may still come.
+/// Streams that were given up, of which frames may still come, by their ids.
+/// Of more only the largest id is kept.
 const MOST_GONE: usize = 4096;
 
 /// What the connections of one thread share.
@@ -72,6 +74,8 @@ pub struct Http2 {
     waiting: VecDeque<u16>,
     /// Ids of streams that were given up.
     gone: VecDeque<u32>,
+    /// Up to this id, it is not known which streams were.
+    gone_to: u32,
     /// A header block of which more is to come.
     gathered: Gathered,
     /// What the server lets us send on all streams together.
@@ -115,6 +119,7 @@ impl Session for Http2 {
             unsent: VecDeque::new(),
             waiting: VecDeque::new(),
             gone: VecDeque::new(),
+            gone_to: 0,
             gathered: Gathered::default(),
             window: FIRST.into(),
             first_window: FIRST.into(),
@@ -260,6 +265,11 @@ impl Session for Http2 {
         }
     }
 
+    fn parting(&self) -> Option<String> {
+        let code = code::name(self.leaving?);
+        Some(format!("GOAWAY of {code} in the handshake"))
+    }
+
     fn expire(
         &mut self,
         now: Ns,
@@ -282,6 +292,9 @@ impl Session for Http2 {
 
     fn end(&mut self, over: Over, now: Ns, desk: &mut Desk) {
         let sent = self.out.text_sent();
+        if over == Over::Stopped && self.ready && self.most_streams == 0 {
+            desk.books.note("MAX_CONCURRENT_STREAMS is 0: no streams granted");
+        }
         for slot in 0..self.streams.slots.len() {
             let stream = &self.streams.slots[slot];
             let (asked, torn) = (stream.start < sent, stream.has_head);
@@ -331,6 +344,7 @@ impl Session for Http2 {
         self.unsent.clear();
         self.waiting.clear();
         self.gone.clear();
+        self.gone_to = 0;
         self.gathered.clear();
         self.window = FIRST.into();
         self.first_window = FIRST.into();
@@ -356,94 +370,6 @@ impl Http2 {
             None => what.into(),
             Some(code) => {
                 format!("{what} after a GOAWAY of {}", code::name(code))
-            }
-        }
-    }
-
-    /// Queues a request, and its body as far as the windows let it.
-    #[inline]
-    fn ask(&mut self, flight: super::Flight, desk: &Desk, kit: &mut Kit) {
-        let most = desk.lanes[self.lane].in_flight;
-        let slot = self.streams.open(flight, most);
-        let stream = &mut self.streams.slots[slot];
-        stream.start = self.out.end();
-        stream.inflow = Inflow::new(kit.windows.stream);
-        stream.window = self.first_window;
-        self.unsent.push_back((stream.start, slot as u16, stream.id));
-        self.begun += 1;
-        let Some(flight) = &stream.flight else { return };
-        let load = kit.requests.write(
-            flight.class,
-            &flight.ask,
-            stream.id,
-            &mut self.encoder,
-            self.out.buffer(),
-        );
-        match load {
-            Load::None => stream.end = self.out.end(),
-            Load::Small => {
-                let small = kit.requests.small();
-                let len = small.len() as i64;
-                if len <= stream.window.min(self.window)
-                    && self.waiting.is_empty()
-                {
-                    let out = self.out.buffer();
-                    let end = flag::END_STREAM;
-                    put_head(out, small.len(), kind::DATA, end, stream.id);
-                    out.extend_from_slice(small);
-                    stream.window -= len;
-                    self.window -= len;
-                    stream.end = self.out.end();
-                    return;
-                }
-                let rest = &mut stream.rest;
-                (rest.at, rest.left) = (0, small.len());
-                rest.own.clear();
-                rest.own.extend_from_slice(small);
-                self.waiting.push_back(slot as u16);
-            }
-            Load::Slice { offset, len } => {
-                let rest = &mut stream.rest;
-                (rest.at, rest.left) = (offset, len);
-                rest.own.clear();
-                self.waiting.push_back(slot as u16);
-            }
-        }
-    }
-
-    /// Queues of the bodies that wait what the windows let through.
-    #[cold]
-    fn flush(&mut self, desk: &Desk) {
-        let block = desk.block.as_ref().map_or(&[][..], |b| b.as_bytes());
-        for _ in 0..self.waiting.len() {
-            let Some(turn) = self.waiting.pop_front() else { return };
-            let stream = &mut self.streams.slots[usize::from(turn)];
-            while stream.rest.left > 0 {
-                let queued = self.out.end() - self.out.text_sent();
-                let room = stream.window.min(self.window);
-                if room <= 0 || queued >= MOST_QUEUED {
-                    break;
-                }
-                let rest = &mut stream.rest;
-                let n = rest.left.min(room as usize).min(MAX_FRAME);
-                let own = !rest.own.is_empty();
-                let from = if own { &rest.own[..] } else { block };
-                let bytes = from.get(rest.at..rest.at + n).unwrap_or(&[]);
-                rest.at += n;
-                rest.left -= n;
-                let end = match rest.left {
-                    0 => flag::END_STREAM,
-                    _ => 0,
-                };
-                let out = self.out.buffer();
-                put_head(out, bytes.len(), kind::DATA, end, stream.id);
-                out.extend_from_slice(bytes);
-                stream.window -= n as i64;
-                self.window -= n as i64;
-            }
-            match stream.rest.left {
-                0 => stream.end = self.out.end(),
-                _ => self.waiting.push_back(turn),
             }
         }
     }
@@ -479,8 +405,10 @@ impl Http2 {
     /// Closes the stream in `slot`, of which more may come.
     #[cold]
     fn forget(&mut self, slot: usize) -> Option<super::Flight> {
-        if self.gone.len() >= MOST_GONE {
-            self.gone.pop_front();
+        if self.gone.len() >= MOST_GONE
+            && let Some(id) = self.gone.pop_front()
+        {
+            self.gone_to = self.gone_to.max(id);
         }
         self.gone.push_back(self.streams.slots[slot].id);
         self.drop_stream(slot)

@@ -89,6 +89,12 @@ pub trait Session: fmt::Debug + Sized {
     fn closed(&mut self, now: Ns, desk: &mut Desk, kit: &mut Self::Kit)
     -> Over;
 
+    /// What the server said of its leaving, if it did: for a connection that
+    /// closed in its handshake.
+    fn parting(&self) -> Option<String> {
+        None
+    }
+
     /// Finds requests that waited too long since they were sent
     /// ([`Flight::waited`]), and gives them up; `Some` when that takes the
     /// connection with it. One that was sent late is awaited as long as any:

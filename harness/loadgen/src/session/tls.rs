@@ -203,6 +203,10 @@ impl<S: Session> Session for Tls<S> {
         Over::Closed
     }
 
+    fn parting(&self) -> Option<String> {
+        self.inner.parting()
+    }
+
     fn expire(
         &mut self,
         now: Ns,

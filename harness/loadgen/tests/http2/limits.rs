@@ -3,6 +3,7 @@
 use loadgen::session::{Over, Session as _};
 use profiles::sample::Fault;
 
+use crate::peer;
 use crate::talk::*;
 
 const HEADER_TABLE_SIZE: u16 = 1;
@@ -245,4 +246,52 @@ fn the_server_may_forget_what_we_told_its_table() {
         assert!(block.len() >= first);
     }
     talk.close();
+}
+
+/// However many were given up, no late answer is held against the server.
+#[test]
+fn late_answers_to_many_given_up_streams_are_not_looked_at() {
+    let mut talk = Talk::new(&plain(64));
+    let mut last = 0;
+    for _ in 0..70 {
+        last = talk.ask().last().unwrap().stream;
+        talk.now += 6_000 * MS;
+        assert_eq!(talk.expire(), None);
+        talk.send();
+    }
+    let given_up = talk.desk.books.timed_out;
+    assert!(given_up > 4096, "{given_up}");
+    for id in [1, 3, 127, last] {
+        assert_eq!(talk.hear(&ok(id)), None, "{id}");
+    }
+    // One that has ended is still known.
+    let next = talk.ask()[0].stream;
+    assert_eq!(talk.hear(&ok(next)), None);
+    assert_eq!(talk.desk.books.surplus, 0);
+    assert_eq!(talk.hear(&ok(next)), Some(Over::Surplus));
+    talk.end(Over::Surplus);
+    assert_eq!(talk.close().right, 1);
+}
+
+#[test]
+fn a_server_that_grants_no_streams_is_named() {
+    let mut talk = Talk::with(&plain(2), &[(3, 0)]);
+    assert!(talk.ask().is_empty());
+    let books = talk.close();
+    assert_eq!(books.sent, 0);
+    assert!(books.examples[0].contains("no streams granted"));
+    let mut talk = Talk::new(&plain(2));
+    talk.ask();
+    assert!(talk.close().examples.is_empty());
+}
+
+#[test]
+fn a_goaway_in_the_handshake_is_told_by_its_code() {
+    let peer = peer::Peer::new(|conn| {
+        conn.send([settings(&[]), goaway(0, 11)].concat());
+        conn.linger();
+    });
+    let failure = peer::failed(&peer::bare(peer::H2C, peer.addr, 1));
+    let words = "GOAWAY of ENHANCE_YOUR_CALM in the handshake";
+    assert_eq!(failure.connect_errors[words], 1, "{failure:?}");
 }

@@ -257,7 +257,7 @@ impl Http2 {
         if id.is_multiple_of(2) {
             return Err(broken("an answer on a stream that is not a client's"));
         }
-        if self.gone.contains(&id) {
+        if id <= self.gone_to || self.gone.contains(&id) {
             return Ok(());
         }
         desk.books
