@@ -10,13 +10,15 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
-fn baseline() -> String {
-    std::fs::read_to_string(root().join("profiles/defs/baseline.toml")).unwrap()
+#[track_caller]
+fn refuses(from: &str, to: &str, parts: &[&str]) {
+    refuses_in("baseline", from, to, parts);
 }
 
 #[track_caller]
-fn refuses(from: &str, to: &str, parts: &[&str]) {
-    let source = baseline();
+fn refuses_in(name: &str, from: &str, to: &str, parts: &[&str]) {
+    let path = root().join(format!("profiles/defs/{name}.toml"));
+    let source = std::fs::read_to_string(path).unwrap();
     assert!(source.contains(from), "{from} is not in the definition");
     let source = source.replacen(from, to, 1);
     let error = Profile::parse("baseline".parse().unwrap(), "b.toml", &source)
@@ -126,6 +128,53 @@ fn bad_values_say_what_to_write_instead() {
     refuses("\"post-length\"", "\"a b\"", &["class \"a b\": name"]);
     refuses("1-9999", "9-1", &["did you mean `1-9`?"]);
     refuses("title = ", "title == ", &["b.toml:1"]);
+}
+
+#[test]
+fn what_would_break_a_request_is_refused() {
+    for codings in ["br\\r\\nX-Evil: 1", "\\u00e9", "", " br", "br\\t"] {
+        let codings = format!("accept_encoding = \"{codings}\"");
+        let own = "accept_encoding = \"br;q=1, gzip;q=0.8\"";
+        refuses_in("static", own, &codings, &["is not a header value"]);
+    }
+    for category in ["a b", "a&limit=1", "a\\r\\n", "\\u00e9", ""] {
+        let category = format!("\"{category}\"");
+        let says = ["class `list`", "is not a category"];
+        refuses_in("crud", "\"electronics\"", &category, &says);
+    }
+    let says = ["17179869184 bytes is too long", "1MiB"];
+    refuses_in("echo-ws", "4B-8B", "1B-16GiB", &says);
+    refuses_in("echo-ws", "4B-8B", "1048577B", &["too long"]);
+}
+
+#[test]
+fn a_protocol_that_cannot_carry_the_ask_is_refused() {
+    for (name, from, to, needs) in [
+        ("baseline", "http1", "websocket", "one of HTTP"),
+        ("baseline", "http1", "grpc", "one of HTTP"),
+        ("upload", "http1", "grpc-tls", "one of HTTP"),
+        ("echo-ws", "websocket", "http1", "`websocket`"),
+        ("echo-ws", "websocket", "grpc", "`websocket`"),
+        ("unary-grpc", "grpc", "http3", "`grpc`, `grpc-tls`"),
+        ("stream-grpc", "grpc", "http2-cleartext", "`grpc`, `grpc-tls`"),
+        ("stream-grpc", "grpc", "websocket", "`grpc`, `grpc-tls`"),
+    ] {
+        let [from, to] =
+            [from, to].map(|protocol| format!("protocol = \"{protocol}\""));
+        let needs = format!("needs another protocol: {needs};");
+        refuses_in(name, &from, &to, &[&needs]);
+    }
+    for (name, from, to) in
+        [("baseline", "http1", "http3"), ("unary-grpc", "grpc", "grpc-tls")]
+    {
+        let path = root().join(format!("profiles/defs/{name}.toml"));
+        let source = std::fs::read_to_string(path).unwrap();
+        let [from, to] =
+            [from, to].map(|protocol| format!("protocol = \"{protocol}\""));
+        let source = source.replacen(&from, &to, 1);
+        let name = name.parse().unwrap();
+        Profile::parse(name, "p.toml", &source).unwrap();
+    }
 }
 
 #[test]

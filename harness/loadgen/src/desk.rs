@@ -18,6 +18,11 @@ use crate::plan::Plan;
 use crate::session::Flight;
 use crate::wire::Answer;
 
+/// Streams of the seed: below these the main lane's requests, one stream per
+/// thread; then the writers'; then what protocols draw for themselves. There
+/// are far fewer threads than would make two of them meet.
+const LANE: u64 = 1 << 32;
+const PROTOCOL: u64 = 1 << 48;
 /// A request the server gave back so often is a fault.
 const MOST_REFUSALS: u8 = 3;
 
@@ -31,6 +36,9 @@ pub struct LaneDesk {
     /// When requests may be sent.
     pub pace: Pace,
     drawer: Drawer,
+    /// Its requests come from here and nothing else does: when the other lane
+    /// draws, or connects, does not tell in them.
+    pub rng: Rng,
     /// Requests the server gave back unprocessed; they go first.
     again: VecDeque<Flight>,
 }
@@ -40,7 +48,7 @@ pub struct LaneDesk {
 pub struct Desk {
     /// The main lane, then the writers' if there is one.
     pub lanes: Vec<LaneDesk>,
-    /// This thread's lane of the seed.
+    /// What the protocol draws for itself: keys and masks.
     pub rng: Rng,
     /// The block of which upload bodies are slices.
     pub block: Option<Arc<UploadBlock>>,
@@ -60,22 +68,28 @@ impl Desk {
         let (spec, profile) = (&plan.spec, &plan.profile);
         let classes = profile.classes.len();
         let mut lanes = Vec::new();
-        for load in plan.lanes() {
+        for (lane, load) in (0u64..).zip(plan.lanes()) {
             lanes.push(LaneDesk {
                 in_flight: load.in_flight as usize,
                 per_connection: load.per_connection.unwrap_or(u32::MAX),
-                pace: Pace::new(load.rate_per_s, thread, spec.threads),
+                pace: Pace::new(
+                    load.rate_per_s,
+                    thread,
+                    spec.threads,
+                    load.connections,
+                ),
                 drawer: Drawer::new(profile, load.lane)?.for_thread(
                     spec.seed,
                     thread,
                     spec.threads,
                 ),
+                rng: Rng::new(spec.seed, lane * LANE + u64::from(thread)),
                 again: VecDeque::new(),
             });
         }
         Ok(Desk {
             lanes,
-            rng: Rng::new(spec.seed, u64::from(thread)),
+            rng: Rng::new(spec.seed, PROTOCOL + u64::from(thread)),
             block: plan.block.clone(),
             check: Checker::new(
                 plan.oracle.clone(),
@@ -98,7 +112,7 @@ impl Desk {
             Leave::Now => None,
             Leave::Due(at) => Some(at),
         };
-        let (class, ask) = desk.drawer.draw(&mut self.rng)?;
+        let (class, ask) = desk.drawer.draw(&mut desk.rng)?;
         Some(Flight::new(class, ask, due))
     }
 
@@ -164,11 +178,6 @@ impl Desk {
         self.lanes[lane].again.push_back(flight);
     }
 
-    /// Whether requests wait to be sent again on `lane`.
-    pub fn has_returned(&self, lane: usize) -> bool {
-        !self.lanes[lane].again.is_empty()
-    }
-
     /// Gives up the requests that wait to be sent again.
     pub fn drop_returned(&mut self, now: Ns) {
         for lane in &mut self.lanes {
@@ -194,4 +203,74 @@ fn unanswered(books: &mut Books, timeout: Ns, flight: &Flight, now: Ns) {
         return books.timed_out();
     }
     books.unanswered(age);
+}
+
+#[cfg(test)]
+mod tests {
+    use profiles::data::Dataset;
+    use profiles::oracle::Oracle;
+    use profiles::profile::Profile;
+
+    use super::*;
+    use crate::check::Shelf;
+
+    /// Readers and writers, one connection a lane and thread.
+    fn plan() -> Plan {
+        let text = include_str!("../../../profiles/defs/production-stack.toml");
+        let spec = serde_json::json!({
+            "schema": 1, "profile": "production-stack", "definition": text,
+            "target": "127.0.0.1:1", "connections": 4, "threads": 4,
+            "cpus": null, "seed": 7, "connect_timeout_ns": 1, "warmup_ns": 1,
+            "gap_ns": 1, "window_ns": 1, "timeout_ns": 1, "data_dir": "",
+        });
+        let name = "production-stack".parse().unwrap();
+        Plan {
+            spec: serde_json::from_value(spec).unwrap(),
+            profile: Profile::parse(name, "p.toml", text).unwrap(),
+            oracle: Arc::new(Oracle::new(Dataset::generate(), |_| None)),
+            shelf: Arc::new(Shelf::new(1)),
+            block: None,
+        }
+    }
+
+    /// The first 60 requests of each lane, the lanes having their turns in
+    /// the order of `turns`, with a new connection's key before each.
+    fn drawn(plan: &Plan, turns: &[usize]) -> [Vec<(usize, String)>; 2] {
+        let mut desk = Desk::new(plan, 1).unwrap();
+        let mut asked = [Vec::new(), Vec::new()];
+        for &lane in turns.iter().cycle() {
+            if asked.iter().all(|list| list.len() == 60) {
+                break;
+            }
+            if asked[lane].len() < 60 {
+                desk.rng.bits();
+                let flight = desk.draw(lane, 1).unwrap();
+                asked[lane].push((flight.class, flight.words()));
+            }
+        }
+        asked
+    }
+
+    #[test]
+    fn a_lane_asks_the_same_whatever_the_other_one_does() {
+        let plan = plan();
+        let in_turn = drawn(&plan, &[0, 1]);
+        assert_eq!(in_turn, drawn(&plan, &[1, 0, 0, 0, 1]));
+        assert_eq!(in_turn, drawn(&plan, &[1, 1, 1, 0]));
+        assert_ne!(in_turn[0], in_turn[1]);
+    }
+
+    #[test]
+    fn no_two_streams_of_the_seed_are_one() {
+        let plan = plan();
+        let mut seen = std::collections::BTreeSet::new();
+        for thread in 0..4 {
+            let mut desk = Desk::new(&plan, thread).unwrap();
+            assert!(seen.insert(desk.rng.bits()));
+            for lane in &mut desk.lanes {
+                assert!(seen.insert(lane.rng.bits()));
+            }
+        }
+        assert_eq!(seen.len(), 12);
+    }
 }

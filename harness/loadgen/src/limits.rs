@@ -3,8 +3,11 @@
 use std::{fs, net::SocketAddr};
 
 use profiles::profile::Protocol;
+use rustix::event::epoll;
+use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+use crate::clock::timespec;
 use crate::engine::{self, Route};
 use crate::plan::{LaneLoad, Plan, share};
 
@@ -13,6 +16,23 @@ const SPARE_FILES: u64 = 64;
 const PORT_RANGE: &str = "/proc/sys/net/ipv4/ip_local_port_range";
 /// What Linux has where that cannot be read.
 const USUAL_PORTS: (u32, u32) = (32_768, 60_999);
+
+/// Says so when the kernel cannot wait for less than a millisecond: a gun that
+/// rounded would be that late with an open loop, and nothing would tell.
+pub fn waits() -> Result<(), String> {
+    let waited = epoll::create(epoll::CreateFlags::CLOEXEC).and_then(|queue| {
+        let mut events = Vec::with_capacity(1);
+        let room = rustix::buffer::spare_capacity(&mut events);
+        epoll::wait(&queue, room, Some(&timespec(1)))
+    });
+    match waited {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(errno) => Err(format!(
+            "epoll_pwait2 is refused ({errno}); use Linux 5.11 or newer, \
+             without a filter on that call"
+        )),
+    }
+}
 
 /// Raises the soft limit of open files as far as the shot needs, or says
 /// what stands in the way.

@@ -67,6 +67,12 @@ pub enum PlanError {
     /// Classes with a bearer token, but no token for them.
     #[error("`tokens`: class {0} sends a bearer token; expected one for {1}")]
     Token(String, String),
+    /// A token that cannot stand in a header.
+    #[error(
+        "`tokens`: that of user {0} is not a token; expected one or more \
+         visible ASCII characters"
+    )]
+    NoToken(i64),
     /// The generated data is missing or broken.
     #[error("{path}: {why}; generate the data again, or mend `data_dir`")]
     Data {
@@ -173,6 +179,12 @@ pub fn share(all: u32, threads: u32, index: u32) -> u32 {
 }
 
 fn check_tokens(spec: &Spec, profile: &Profile) -> Result<(), PlanError> {
+    for token in &spec.tokens {
+        let visible = token.token.bytes().all(|b| b.is_ascii_graphic());
+        if token.token.is_empty() || !visible {
+            return Err(PlanError::NoToken(token.user));
+        }
+    }
     for class in profile.classes.iter().filter(|class| class.bearer) {
         let missing =
             |who: String| Err(PlanError::Token(class.name.clone(), who));
@@ -265,5 +277,27 @@ fn oracle(dir: &Path, files: bool) -> Result<Oracle, PlanError> {
     match missing {
         Some(why) => Err(why),
         None => Ok(oracle),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_that_would_end_its_header_is_refused() {
+        let text = include_str!("../../../profiles/defs/baseline.toml");
+        for token in ["a\r\nX-Evil: 1", "a b", "\u{e9}", "\u{7f}", ""] {
+            let spec = serde_json::json!({
+                "schema": 1, "profile": "p", "definition": text,
+                "target": "127.0.0.1:1", "connections": 1, "threads": 1,
+                "cpus": null, "seed": 7, "connect_timeout_ns": 1,
+                "warmup_ns": 1, "gap_ns": 1, "window_ns": 1, "timeout_ns": 1,
+                "data_dir": "/nonexistent",
+                "tokens": [{"user": 7, "token": token}],
+            });
+            let said = Plan::new(&spec.to_string()).unwrap_err().to_string();
+            assert!(said.contains("user 7 is not a token"), "{said}");
+        }
     }
 }

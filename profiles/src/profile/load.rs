@@ -5,12 +5,15 @@ use std::{collections::BTreeSet, ops::Range as Bytes};
 use sha2::{Digest, Sha256};
 use toml::Spanned;
 
+use super::class::SizeRange;
 use super::wire::{Ask, WireClass, WireProfile};
-use super::{Class, Kind, Lane, Load, Profile, Server};
+use super::{Class, Kind, Lane, Load, Profile, Protocol, Server};
 use crate::name::ProfileName;
 
 /// More in flight on one connection is a slip of the finger.
 const MOST_IN_FLIGHT: u32 = 4096;
+/// The longest WebSocket message there is.
+const MOST_ECHO_BYTES: u64 = 1 << 20;
 
 /// Why a definition file was refused: the file, the line, a caret under the
 /// place, and what to write instead.
@@ -193,9 +196,13 @@ fn classes(wire: &WireProfile) -> Result<Vec<Class>, Refusal> {
         if let Some(path) = &c.path {
             rooted(path).map_err(|why| (class.span(), why))?;
         }
-        let kind = kind(c).map_err(|why| {
-            (class.span(), format!("class `{}`: {why}", c.name))
-        })?;
+        let of_class =
+            |why| (class.span(), format!("class `{}`: {why}", c.name));
+        if let Some(codings) = &c.accept_encoding {
+            field_value(codings).map_err(of_class)?;
+        }
+        let kind = kind(c).map_err(of_class)?;
+        carried(&kind, wire.protocol).map_err(of_class)?;
         out.push(Class {
             name: c.name.clone(),
             share: c.share,
@@ -307,7 +314,7 @@ fn kind(c: &WireClass) -> Result<Kind, String> {
         Ask::CrudList => (
             &["categories", "pages", "limit"],
             Kind::CrudList {
-                categories: some(&c.categories, "categories")?,
+                categories: categories(&c.categories)?,
                 pages: need(&c.pages, "pages")?,
                 limit: need(&c.limit, "limit")?,
             },
@@ -336,12 +343,9 @@ fn kind(c: &WireClass) -> Result<Kind, String> {
                 messages: need(&c.messages, "messages")?,
             },
         ),
-        Ask::WsEcho => (
-            &["sizes"],
-            Kind::WsEcho {
-                sizes: *some(&c.sizes, "sizes")?.first().ok_or("")?,
-            },
-        ),
+        Ask::WsEcho => {
+            (&["sizes"], Kind::WsEcho { sizes: echo_sizes(&c.sizes)? })
+        }
     };
     match set.iter().find(|(key, is)| *is && !uses.contains(key)) {
         Some((key, _)) => Err(format!(
@@ -350,6 +354,63 @@ fn kind(c: &WireClass) -> Result<Kind, String> {
         )),
         None => Ok(kind),
     }
+}
+
+fn echo_sizes(sizes: &Option<Vec<SizeRange>>) -> Result<SizeRange, String> {
+    let sizes = *some(sizes, "sizes")?.first().ok_or("")?;
+    if sizes.high > MOST_ECHO_BYTES {
+        return Err(format!(
+            "a message of {} bytes is too long; write at most `1MiB`",
+            sizes.high
+        ));
+    }
+    Ok(sizes)
+}
+
+/// They go into a query as they are.
+fn categories(list: &Option<Vec<String>>) -> Result<Vec<String>, String> {
+    let list = some(list, "categories")?;
+    let plain = |text: &str| {
+        let safe = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
+        !text.is_empty() && text.bytes().all(safe)
+    };
+    match list.iter().find(|text| !plain(text)) {
+        Some(text) => Err(format!(
+            "{text:?} is not a category; write letters, digits, `-`, `.`, \
+             `_` and `~`"
+        )),
+        None => Ok(list),
+    }
+}
+
+/// A value as it goes into a header.
+fn field_value(text: &str) -> Result<(), String> {
+    let plain = text.bytes().all(|b| b.is_ascii_graphic() || b == b' ');
+    if plain && !text.is_empty() && text.trim() == text {
+        return Ok(());
+    }
+    Err(format!("{text:?} is not a header value; write one like `br, gzip`"))
+}
+
+/// Whether `protocol` has a form for such a request.
+fn carried(kind: &Kind, protocol: Protocol) -> Result<(), String> {
+    let needs = match kind {
+        Kind::WsEcho { .. } => "`websocket`",
+        Kind::GrpcSum { .. } | Kind::GrpcStream { .. } => "`grpc`, `grpc-tls`",
+        _ => "one of HTTP",
+    };
+    let has = match protocol {
+        Protocol::Websocket => "`websocket`",
+        Protocol::Grpc | Protocol::GrpcTls => "`grpc`, `grpc-tls`",
+        _ => "one of HTTP",
+    };
+    if needs == has {
+        return Ok(());
+    }
+    Err(format!(
+        "its ask needs another protocol: {needs}; this one carries what \
+         needs {has}"
+    ))
 }
 
 fn static_files(files: Vec<String>) -> Result<Vec<String>, String> {

@@ -86,11 +86,13 @@ fn fire(
     queue: Queue,
 ) -> anyhow::Result<Result<Vec<Tally>, Failed>> {
     let spec = &plan.spec;
-    let route =
-        match limits::open_files(plan).and_then(|()| limits::route(plan)) {
-            Ok(route) => route,
-            Err(why) => return Ok(Err(Failed::new("connect", why))),
-        };
+    let route = match limits::waits()
+        .and_then(|()| limits::open_files(plan))
+        .and_then(|()| limits::route(plan))
+    {
+        Ok(route) => route,
+        Err(why) => return Ok(Err(Failed::new("connect", why))),
+    };
     if let Err(why) = pin::all(spec.cpus.as_ref()) {
         return Ok(Err(Failed::new("pin", why)));
     }

@@ -99,7 +99,8 @@ impl<S: Spoken> Rig<S> {
     ) -> Outcome {
         let before = counts(&self.desk.books);
         // The same requests in every run.
-        self.desk.rng = Rng::new(SEED, 0);
+        self.desk.lanes[0].rng = Rng::new(SEED, 0);
+        self.desk.rng = Rng::new(SEED, 1);
         self.kit = S::Session::kit(S::plan()).unwrap();
         let Rig { desk, kit, session } = self;
         session.open(NOW, desk, kit).unwrap();
