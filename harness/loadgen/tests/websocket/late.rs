@@ -21,7 +21,7 @@ fn gives_up<S: Session>(session: &mut S, plan: &Plan, greeting: &[u8]) {
         assert_eq!(session.received(&mut bytes, 1, &mut desk, &mut kit), None);
     }
     assert!(session.is_ready());
-    desk.lanes[0].pace = Pace::new(Some(1.0), 0, 1);
+    desk.lanes[0].pace = Pace::new(Some(1.0), 0, 1, 1);
     desk.lanes[0].pace.start(0);
     let timeout = desk.timeout;
     let sent = 2 * timeout;
