@@ -3,9 +3,9 @@
 mod http3_peer;
 mod peer;
 
-use http3_peer::raw::{Act, HELLO, RawPeer, Request, answer, frame};
+use http3_peer::raw::{Act, HELLO, RawPeer, Request, answer};
 use http3_peer::{BASELINE, Options};
-use peer::{MS, bare, measured};
+use peer::{bare, measured};
 use profiles::sample::{Fault, Sample};
 
 #[track_caller]
@@ -32,25 +32,6 @@ fn a_rejection_in_mid_answer_is_a_reset() {
         let sample = measured(&bare(BASELINE, peer.addr, 2));
         only(&sample, Fault::Reset, "H3_REQUEST_REJECTED (0x10b)");
         assert!(sample.right > 0, "{sample:?}");
-    }
-}
-
-#[test]
-fn a_connection_that_idles_out_is_closed_or_torn() {
-    let begun = frame(1, &[0, 0, 0xd9, 0xf5]);
-    for (first, fault) in
-        [(Act::Hang, Fault::Closed), (Act::Send(begun), Fault::Torn)]
-    {
-        let options = Options { idle_ms: Some(60), ..Options::default() };
-        let acts = vec![first, Act::Hang];
-        let unis = vec![HELLO.to_vec()];
-        let script = move |_: &Request| acts.clone();
-        let peer = RawPeer::with(options, unis, script);
-        let mut spec = bare(BASELINE, peer.addr, 2);
-        spec.window_ns = 2_000 * MS;
-        let sample = measured(&spec);
-        only(&sample, fault, "the connection idled out");
-        assert!(sample.reconnects > 0, "{sample:?}");
     }
 }
 

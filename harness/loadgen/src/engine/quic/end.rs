@@ -67,6 +67,14 @@ impl End {
         }
     }
 
+    /// What a request ends in whose connection idled out; `torn` when a part
+    /// of its answer had come. Both sides do that, so it is no refusal by the
+    /// system.
+    pub(super) fn idled(torn: bool) -> (Fault, &'static str) {
+        let fault = if torn { Fault::Torn } else { Fault::Closed };
+        (fault, "the connection idled out")
+    }
+
     /// As the system reports it.
     pub(super) fn errno(errno: Errno) -> End {
         let fault = match errno {
@@ -96,5 +104,20 @@ impl End {
                 "closed in the handshake".into()
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_that_idles_out_is_closed_or_torn() {
+        let end = End::lost(&ConnectionError::TimedOut);
+        assert!(matches!(end, End::Idle), "{end:?}");
+        // In a handshake it is a time-out like any other.
+        assert_eq!(end.name(), "ETIMEDOUT");
+        assert_eq!(End::idled(false).0, Fault::Closed);
+        assert_eq!(End::idled(true).0, Fault::Torn);
     }
 }

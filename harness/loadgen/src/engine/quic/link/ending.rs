@@ -86,8 +86,7 @@ impl Link {
                     desk.fault(Fault::Torn, flight, now, &why);
                 }
                 End::Idle => {
-                    let fault = if torn { Fault::Torn } else { Fault::Closed };
-                    let why = "the connection idled out";
+                    let (fault, why) = End::idled(torn);
                     desk.fault(fault, flight, now, why);
                 }
                 End::Lost(fault, why) => desk.fault(*fault, flight, now, why),
