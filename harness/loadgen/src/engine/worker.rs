@@ -248,11 +248,10 @@ impl<S: Session, D: Driver> Worker<S, D> {
                 Err(at) => return at,
                 Ok(Phase::Replace) => self.give_up(now),
                 Ok(Phase::Window) => {
-                    // Handshakes under way count, sockets that could not be
-                    // replaced in time do not.
-                    let up = self.slots.iter().filter(|s| {
-                        !matches!(s.state, State::Down | State::Stale)
-                    });
+                    // Handshakes under way count, and so does what is still
+                    // to be replaced: neither is the server's doing.
+                    let up = self.slots.iter();
+                    let up = up.filter(|s| s.state != State::Down);
                     self.up_at_open = up.count() as u32;
                     self.starting = 0;
                 }
