@@ -389,10 +389,10 @@ fn a_signal_stops_a_shot_that_waits() {
 
 #[test]
 fn an_idle_connection_that_the_server_drops_is_no_fault() {
-    let options = Options { idle_ms: Some(100), ..Options::default() };
+    let options = Options { idle_ms: Some(400), ..Options::default() };
     let peer = Peer::replying(options, |target, _| plain(target));
     let mut spec = peer::spec(BASELINE, peer.addr, 3);
-    spec.gap_ns = 400 * MS;
+    spec.gap_ns = 1_600 * MS;
     let sample = measured(&spec);
     assert!(sample.right > 0);
     assert_eq!(sample.faulted(), 0, "{sample:?}");
