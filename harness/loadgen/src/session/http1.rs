@@ -9,11 +9,10 @@
 //! - when the oldest request times out, those behind it on the connection do
 //!   too: they can only be answered after it.
 
-use std::collections::VecDeque;
-
 use profiles::ask::Ask;
 
-use super::{Flight, Out, Over, Session};
+use super::line::Line;
+use super::{Out, Over, Session};
 use crate::books::shown;
 use crate::check::{Checker, Watch};
 use crate::clock::Ns;
@@ -21,15 +20,6 @@ use crate::desk::Desk;
 use crate::plan::Plan;
 use crate::wire::{Answer, End, Head, Memo, Reader, Sink, Step, Why};
 use crate::write::Tails;
-
-/// A request and where its head and small body begin and end in the text of
-/// [`Out`].
-#[derive(Debug)]
-struct Queued {
-    flight: Flight,
-    start: u64,
-    end: u64,
-}
 
 /// What the connections of one thread share.
 #[derive(Debug)]
@@ -43,9 +33,7 @@ pub struct Kit {
 #[derive(Debug)]
 pub struct Http1 {
     lane: usize,
-    flights: VecDeque<Queued>,
-    /// Flights at the back of which no byte is sent.
-    unsent: usize,
+    line: Line,
     out: Out,
     reader: Reader,
     watch: Watch,
@@ -67,8 +55,7 @@ impl Session for Http1 {
     fn new(lane: usize) -> Http1 {
         Http1 {
             lane,
-            flights: VecDeque::new(),
-            unsent: 0,
+            line: Line::default(),
             out: Out::default(),
             reader: Reader::default(),
             watch: Watch::default(),
@@ -87,7 +74,7 @@ impl Session for Http1 {
     }
 
     fn is_idle(&self) -> bool {
-        self.flights.is_empty()
+        self.line.is_empty()
     }
 
     fn has_answered(&self) -> bool {
@@ -106,7 +93,7 @@ impl Session for Http1 {
     #[inline]
     fn has_room(&self, desk: &Desk) -> bool {
         let lane = &desk.lanes[self.lane];
-        self.flights.len() < lane.in_flight
+        self.line.len() < lane.in_flight
             && self.begun < lane.per_connection
             && self.out.has_room()
     }
@@ -119,9 +106,7 @@ impl Session for Http1 {
             let text = self.out.buffer();
             let block = kit.tails.write(flight.class, &flight.ask, text);
             self.out.set_block(block);
-            let end = self.out.end();
-            self.flights.push_back(Queued { flight, start, end });
-            self.unsent += 1;
+            self.line.push(flight, start, &self.out);
             self.begun += 1;
         }
     }
@@ -129,15 +114,7 @@ impl Session for Http1 {
     #[inline]
     fn wrote(&mut self, n: usize, now: Ns, desk: &mut Desk) {
         self.out.advance(n);
-        while self.unsent > 0 {
-            let index = self.flights.len() - self.unsent;
-            let queued = &mut self.flights[index];
-            if queued.start >= self.out.text_sent() {
-                break;
-            }
-            desk.sent(&mut queued.flight, now);
-            self.unsent -= 1;
-        }
+        self.line.wrote(&self.out, now, desk);
     }
 
     #[inline]
@@ -150,17 +127,14 @@ impl Session for Http1 {
     ) -> Option<Over> {
         let mut input = &input[..];
         while !input.is_empty() {
-            let Some(front) =
-                self.flights.front().filter(|q| q.flight.is_sent())
-            else {
+            let Some(front) = self.line.front() else {
                 desk.books.surplus(|| {
                     format!("bytes nothing had asked for: {}", shown(input))
                 });
                 return Some(Over::Surplus);
             };
-            let last = self.flights.len() - self.unsent == 1;
             let mut ear = Ear {
-                early: last && !self.out.is_sent_to(front.end),
+                early: !front.is_sent_in_full(&self.out),
                 class: front.flight.class,
                 ask: &front.flight.ask,
                 check: &desk.check,
@@ -197,18 +171,12 @@ impl Session for Http1 {
         desk: &mut Desk,
         _: &mut Kit,
     ) -> Option<Over> {
-        let oldest = self.flights.front()?;
-        (oldest.flight.waited(now) > desk.timeout).then_some(Over::TimedOut)
+        self.line.expire(now, desk)
     }
 
     fn end(&mut self, over: Over, now: Ns, desk: &mut Desk) {
         let torn = !self.reader.is_idle();
-        let sent = self.flights.len() - self.unsent;
-        for (index, queued) in self.flights.drain(..sent).enumerate() {
-            over.lose(&queued.flight, index == 0, torn, now, desk);
-        }
-        self.flights.clear();
-        self.unsent = 0;
+        self.line.end(over, torn, now, desk);
         self.out.clear();
         self.reader = Reader::default();
         self.begun = 0;
@@ -224,7 +192,7 @@ impl Http1 {
         now: Ns,
         desk: &mut Desk,
     ) -> Option<Over> {
-        let flight = self.flights.pop_front()?.flight;
+        let flight = self.line.pop()?;
         let (class, ask) = (flight.class, &flight.ask);
         let verdict = desk.check.finish(&mut self.watch, class, ask, answer);
         self.answered += 1;

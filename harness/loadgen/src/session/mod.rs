@@ -7,6 +7,7 @@
 mod flight;
 mod http1;
 mod http2;
+mod line;
 mod out;
 mod over;
 mod tls;

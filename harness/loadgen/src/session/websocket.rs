@@ -10,14 +10,13 @@
 
 mod heard;
 
-use std::collections::VecDeque;
-
 use profiles::ask::{Ask, Echo};
 use profiles::oracle::Wrong;
 use profiles::rng::Rng;
 use profiles::sample::Fault;
 
-use super::{Flight, Out, Over, Session};
+use super::line::Line;
+use super::{Out, Over, Session};
 use crate::clock::Ns;
 use crate::desk::Desk;
 use crate::plan::Plan;
@@ -38,14 +37,6 @@ const MAX_PONGS: u64 = 64 * 1024;
 const CLOSE_WAIT: Ns = 200_000_000;
 /// Header, mask and eight letters.
 const SHORT: usize = 14;
-
-/// A message and where its frame begins and ends in the text of [`Out`].
-#[derive(Debug)]
-struct Queued {
-    flight: Flight,
-    start: u64,
-    end: u64,
-}
 
 /// What the connections of one thread share.
 #[derive(Debug)]
@@ -74,9 +65,7 @@ pub struct WebSocket {
     lane: usize,
     /// The handshake, until it is done.
     upgrade: Option<Box<Upgrade>>,
-    flights: VecDeque<Queued>,
-    /// Flights at the back of which no byte is sent.
-    unsent: usize,
+    line: Line,
     out: Out,
     frames: Frames,
     heard: Heard,
@@ -101,8 +90,7 @@ impl Session for WebSocket {
         WebSocket {
             lane,
             upgrade: None,
-            flights: VecDeque::new(),
-            unsent: 0,
+            line: Line::default(),
             out: Out::default(),
             frames: Frames::default(),
             heard: Heard::default(),
@@ -132,7 +120,7 @@ impl Session for WebSocket {
     }
 
     fn is_idle(&self) -> bool {
-        self.flights.is_empty()
+        self.line.is_empty()
     }
 
     fn has_answered(&self) -> bool {
@@ -151,7 +139,7 @@ impl Session for WebSocket {
     #[inline]
     fn has_room(&self, desk: &Desk) -> bool {
         let lane = &desk.lanes[self.lane];
-        self.flights.len() < lane.in_flight
+        self.line.len() < lane.in_flight
             && self.begun < lane.per_connection
             && self.closing.is_none()
     }
@@ -163,9 +151,7 @@ impl Session for WebSocket {
             let start = self.out.end();
             let mask = kit.mask(&mut desk.rng);
             write(&flight.ask, mask, self.out.buffer());
-            let end = self.out.end();
-            self.flights.push_back(Queued { flight, start, end });
-            self.unsent += 1;
+            self.line.push(flight, start, &self.out);
             self.begun += 1;
         }
     }
@@ -173,15 +159,7 @@ impl Session for WebSocket {
     #[inline]
     fn wrote(&mut self, n: usize, now: Ns, desk: &mut Desk) {
         self.out.advance(n);
-        while self.unsent > 0 {
-            let index = self.flights.len() - self.unsent;
-            let queued = &mut self.flights[index];
-            if queued.start >= self.out.text_sent() {
-                break;
-            }
-            desk.sent(&mut queued.flight, now);
-            self.unsent -= 1;
-        }
+        self.line.wrote(&self.out, now, desk);
     }
 
     #[inline]
@@ -233,18 +211,12 @@ impl Session for WebSocket {
             let late = now.saturating_sub(since) > CLOSE_WAIT;
             return late.then_some(Over::Announced);
         }
-        let oldest = self.flights.front()?;
-        (oldest.flight.waited(now) > desk.timeout).then_some(Over::TimedOut)
+        self.line.expire(now, desk)
     }
 
     fn end(&mut self, over: Over, now: Ns, desk: &mut Desk) {
         let torn = !self.frames.is_between();
-        let sent = self.flights.len() - self.unsent;
-        for (index, queued) in self.flights.drain(..sent).enumerate() {
-            over.lose(&queued.flight, index == 0, torn, now, desk);
-        }
-        self.flights.clear();
-        self.unsent = 0;
+        self.line.end(over, torn, now, desk);
         self.out.clear();
         self.upgrade = None;
         self.frames = Frames::default();
@@ -267,9 +239,8 @@ impl WebSocket {
     ) -> &'a [u8] {
         while let [websocket::TEXT, len @ 0..126, rest @ ..] = input
             && let Some(payload) = rest.get(..usize::from(*len))
-            && let Some(front) = self.flights.front()
-            && front.flight.is_sent()
-            && self.out.is_sent_to(front.end)
+            && let Some(front) = self.line.front()
+            && front.is_sent_in_full(&self.out)
         {
             let mut echo = Echo::of(&front.flight.ask);
             if !echo.goes_on_with(payload) || echo.left() > 0 {
@@ -324,14 +295,13 @@ impl WebSocket {
         len: u64,
         desk: &mut Desk,
     ) -> Result<(), Over> {
-        let Some(front) = self.flights.front().filter(|q| q.flight.is_sent())
-        else {
+        let Some(front) = self.line.front() else {
             desk.books.surplus(|| "a message nothing had asked for".into());
             return Err(Over::Surplus);
         };
         let echo = Echo::of(&front.flight.ask);
         if let Some(kind) = kind {
-            if !self.out.is_sent_to(front.end) {
+            if !front.is_sent_in_full(&self.out) {
                 return Err(Over::Broken(Why::Early));
             }
             self.heard.clear();
@@ -347,7 +317,7 @@ impl WebSocket {
 
     /// A whole message has come.
     fn message(&mut self, now: Ns, desk: &mut Desk) -> Result<(), Over> {
-        let verdict = match self.flights.front() {
+        let verdict = match self.line.front() {
             Some(front) => self.heard.verdict(&front.flight.ask),
             None => return Ok(()),
         };
@@ -363,11 +333,11 @@ impl WebSocket {
         now: Ns,
         desk: &mut Desk,
     ) {
-        let Some(front) = self.flights.pop_front() else { return };
+        let Some(flight) = self.line.pop() else { return };
         let answer =
             Answer { status: ECHO, body_bytes, messages: 0, close: false };
         self.answered += 1;
-        let right = desk.answered(&front.flight, verdict, &answer, now);
+        let right = desk.answered(&flight, verdict, &answer, now);
         self.right += u64::from(right);
     }
 
@@ -392,19 +362,16 @@ impl WebSocket {
             None => "closed by a frame".into(),
         };
         // What was not begun is not sent any more.
-        let sent = self.flights.len() - self.unsent;
-        if let Some(first) = self.flights.get(sent) {
-            self.out.cut(first.start);
+        if let Some(start) = self.line.unsent_from() {
+            self.out.cut(start);
         }
-        for (index, queued) in self.flights.drain(..sent).enumerate() {
+        for (index, flight) in self.line.take_sent().enumerate() {
             let fault = match index {
                 0 if torn => Fault::Torn,
                 _ => Fault::Closed,
             };
-            desk.fault(fault, &queued.flight, now, &words);
+            desk.fault(fault, &flight, now, &words);
         }
-        self.flights.clear();
-        self.unsent = 0;
         let payload = code.map(u16::to_be_bytes);
         let payload = payload.as_ref().map_or(&[][..], |code| code);
         let mask = kit.mask(&mut desk.rng);
