@@ -13,6 +13,7 @@
 //! - [`plan`]: from the spec to all that a shot needs.
 //! - [`pace`]: when requests may be sent.
 //! - [`desk`]: one thread's own copy of it.
+//! - [`trust`]: what is believed of a server's certificate.
 //! - [`session`]: one connection without its socket.
 //! - [`engine`]: sockets, threads and the moments of a shot.
 //! - [`report`]: from the threads' books to the one document on stdout.
@@ -53,5 +54,6 @@ pub mod plan;
 pub mod report;
 pub mod session;
 pub mod tokens;
+pub mod trust;
 pub mod wire;
 pub mod write;

@@ -12,11 +12,11 @@ use super::Quic;
 use super::end::End;
 use super::link::{Kit, Link};
 use super::port::Port;
-use super::tls::SERVER_NAME;
 use crate::clock::{self, Ns};
 use crate::desk::Desk;
 use crate::engine::slots::{Connected, unfinished};
 use crate::engine::worker::{LOOK_UP, MS, OPENS};
+use crate::trust::SERVER_NAME;
 use crate::wire::http3::Code;
 
 /// Handshakes a thread has under way at a time.

@@ -5,20 +5,14 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use profiles::profile::Protocol;
-use rustls::client::danger::{
-    HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
-};
 use rustls::client::{ClientConfig, Resumption, UnbufferedClientConnection};
-use rustls::crypto::{
-    CryptoProvider, WebPkiSupportedAlgorithms, aws_lc_rs,
-    verify_tls12_signature, verify_tls13_signature,
-};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::pki_types::ServerName;
 use rustls::unbuffered::{ConnectionState, EncodeError, UnbufferedStatus};
-use rustls::{DigitallySignedStruct, Error, SignatureScheme};
 
 use super::keys::Keys;
 use super::words;
+use crate::trust::{Holder, SERVER_NAME};
 
 /// A handshake is over within so many bytes of the server.
 const MOST_BYTES: usize = 128 * 1024;
@@ -41,7 +35,7 @@ impl Offer {
             _ => "http/1.1",
         };
         let provider = Arc::new(provider());
-        let verifier = Holder(provider.signature_verification_algorithms);
+        let holder = Holder::of(&provider);
         let mut config = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&[
                 &rustls::version::TLS13,
@@ -49,7 +43,7 @@ impl Offer {
             ])
             .context("TLS 1.2 and 1.3 with one provider")?
             .dangerous()
-            .with_custom_certificate_verifier(Arc::new(verifier))
+            .with_custom_certificate_verifier(Arc::new(holder))
             .with_no_client_auth();
         config.alpn_protocols = vec![protocol.as_bytes().to_vec()];
         // We check, so that the words can name what the server chose.
@@ -57,7 +51,7 @@ impl Offer {
         config.resumption = Resumption::disabled();
         config.enable_early_data = false;
         config.enable_secret_extraction = true;
-        let name = ServerName::try_from("localhost")
+        let name = ServerName::try_from(SERVER_NAME)
             .context("the name of every entry")?;
         Ok(Offer { config: Arc::new(config), name, protocol })
     }
@@ -184,46 +178,5 @@ impl Handshake {
 impl fmt::Debug for Handshake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Handshake").finish_non_exhaustive()
-    }
-}
-
-/// Believes any certificate: the arena's is signed by itself and its key is
-/// public. That the server holds the key is checked all the same, or it
-/// could save itself the dearest step of the handshake.
-#[derive(Debug)]
-struct Holder(WebPkiSupportedAlgorithms);
-
-impl ServerCertVerifier for Holder {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(message, cert, signed, &self.0)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(message, cert, signed, &self.0)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.supported_schemes()
     }
 }
