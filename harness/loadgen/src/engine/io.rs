@@ -29,13 +29,11 @@ impl<S: Session, D: Driver> Worker<S, D> {
     /// In an open loop, a connection with room is kept for what is due next.
     #[inline]
     fn offer(&mut self, index: usize) {
-        let slot = &mut self.slots[index];
-        if !slot.spare
-            && self.desk.lanes[slot.lane].pace.is_open()
+        let slot = &self.slots[index];
+        if self.desk.lanes[slot.lane].pace.is_open()
             && slot.session.has_room(&self.desk)
         {
-            slot.spare = true;
-            self.spare[slot.lane].push_back(index as u32);
+            self.agenda.offer(index, slot.lane);
         }
     }
 

@@ -4,6 +4,7 @@
 //! books. They meet twice: when all are connected, the moments of the shot
 //! are decided once and handed to each; at the end the books are added up.
 
+mod agenda;
 mod choose;
 mod driver;
 mod epoll;

@@ -1,14 +1,14 @@
 //! Connections that come and go: opened, lost, given up, opened again.
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::io::Errno;
 
+use super::agenda::{LOOK_UP, MS, OPENS};
 use super::driver::Driver;
 use super::link::errno_name;
-use super::worker::{LOOK_UP, MS, OPENS, State, Worker};
+use super::worker::{State, Worker};
 use crate::clock::{self, Ns};
 use crate::session::{Over, Session};
 
@@ -88,10 +88,10 @@ impl<S: Session, D: Driver> Worker<S, D> {
         self.drop_socket(index);
         if served || rested || over == Over::Stopped {
             self.slots[index].backoff = 0;
-            if now < self.turn || self.connecting.is_some() {
+            if self.agenda.has_time(now) || self.connecting.is_some() {
                 self.reopen(index);
             } else {
-                self.retries.push(Reverse((now, index as u32)));
+                self.agenda.again(index, now);
             }
         } else {
             self.back_off(index, now);
@@ -120,48 +120,42 @@ impl<S: Session, D: Driver> Worker<S, D> {
 
     fn back_off(&mut self, index: usize, now: Ns) {
         let slot = &mut self.slots[index];
-        slot.backoff = (slot.backoff * 2).clamp(MS, 100 * MS);
-        self.retries.push(Reverse((now + slot.backoff, index as u32)));
+        self.agenda.back_off(index, &mut slot.backoff, now);
     }
 
     /// Opens stale slots again, while this turn has time; whether there are
     /// more that could be.
     pub(super) fn replace_some(&mut self) -> bool {
         for _ in 0..OPENS {
-            if self.under_way >= HANDSHAKES || clock::now() >= self.turn {
+            if self.under_way >= HANDSHAKES {
                 break;
             }
-            let Some(index) = self.stale.pop() else { break };
-            self.drop_socket(index as usize);
-            self.slots[index as usize].backoff = 0;
-            self.reopen(index as usize);
+            let Some(index) = self.agenda.stale() else { break };
+            self.drop_socket(index);
+            self.slots[index].backoff = 0;
+            self.reopen(index);
         }
-        self.under_way < HANDSHAKES && !self.stale.is_empty()
+        self.under_way < HANDSHAKES && self.agenda.has_stale()
     }
 
     /// Tries what is due, while this turn has time; returns when the next
     /// one is.
     pub(super) fn retry(&mut self, now: Ns) -> Ns {
         let mut opened = 0;
-        while let Some(&Reverse((at, index))) = self.retries.peek() {
-            let enough = opened == OPENS || clock::now() >= self.turn;
-            if at > now || enough {
-                return at;
+        loop {
+            match self.agenda.retry(now, opened) {
+                Ok(index) => self.reopen(index),
+                Err(next) => return next,
             }
             opened += 1;
-            self.retries.pop();
-            self.reopen(index as usize);
         }
-        Ns::MAX
     }
 
     /// Finds requests and handshakes that waited too long. An answer that
     /// comes late is told by its own time; this is for those that never come.
     /// Whether this turn's time was over before it was done.
     pub(super) fn sweep(&mut self, now: Ns) -> bool {
-        while self.swept < self.slots.len() {
-            let index = self.swept;
-            self.swept += 1;
+        while let Some(index) = self.agenda.next_swept() {
             let slot = &mut self.slots[index];
             match slot.state {
                 State::Connecting | State::Greeting
@@ -176,8 +170,8 @@ impl<S: Session, D: Driver> Worker<S, D> {
                         Some(over) => {
                             let at = clock::now();
                             self.over(index, over, at);
-                            if at >= self.turn {
-                                return self.swept < self.slots.len();
+                            if !self.agenda.has_time(at) {
+                                return self.agenda.is_sweeping();
                             }
                         }
                         // Giving up may have something to say.

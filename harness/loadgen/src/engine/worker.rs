@@ -1,13 +1,12 @@
 //! One thread of the gun: its own queue, connections, randomness and books.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use profiles::sample::ThreadUse;
 use rustix::io::Errno;
 
+use super::agenda::{Agenda, LOOK_UP};
 use super::driver::{Driver, Token};
 use super::link::Route;
 use super::phase::{Phase, Schedule};
@@ -18,17 +17,8 @@ use crate::clock::{self, Ns};
 use crate::desk::Desk;
 use crate::session::{Over, Session};
 
-/// How often a thread looks up from its queue for a signal.
-pub(super) const LOOK_UP: Ns = 50_000_000;
 /// First requests sent between two looks at the queue.
 const STARTS: usize = 64;
-pub(super) const MS: Ns = 1_000_000;
-/// Opening a socket may take milliseconds when ports are scarce: after so
-/// long a turn of the loop opens no more.
-pub(super) const TURN: Ns = 2 * MS;
-/// Nor more than so many by timers, since a ring opens them only when it is
-/// waited on.
-pub(super) const OPENS: usize = 16;
 
 /// How a slot stands.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -54,8 +44,6 @@ pub(super) struct Slot<S, L> {
     pub(super) link: L,
     pub(super) session: S,
     pub(super) lane: usize,
-    /// Whether it waits among the spare ones of its lane.
-    pub(super) spare: bool,
     /// The error a write met; what can still be read is read first.
     pub(super) broken: Option<Errno>,
     pub(super) generation: u32,
@@ -89,24 +77,12 @@ pub(super) struct Worker<S: Session, D: Driver> {
     pub(super) under_way: usize,
     /// Connections that were just made and have not sent yet.
     pub(super) fresh: Vec<u32>,
-    /// In an open loop, per lane: connections with room for a request.
-    pub(super) spare: Vec<VecDeque<u32>>,
-    /// The next connection to send its first request of a phase.
-    starting: usize,
-    /// Stale slots that wait for a new socket, the next one last.
-    pub(super) stale: Vec<u32>,
-    /// From when on this turn of the loop opens no more sockets.
-    pub(super) turn: Ns,
-    /// When a slot that is down is tried again.
-    pub(super) retries: BinaryHeap<Reverse<(Ns, u32)>>,
+    /// What the slots are due for.
+    pub(super) agenda: Agenda,
     pub(super) route: Route,
     /// The number of its first connection among all threads'.
     pub(super) first: u32,
     pub(super) connect_timeout: Ns,
-    sweep: Ns,
-    next_sweep: Ns,
-    /// The next slot a sweep looks at.
-    pub(super) swept: usize,
     up_at_open: u32,
 }
 
@@ -151,25 +127,26 @@ impl<S: Session, D: Driver> Worker<S, D> {
         by_lane: &[u32],
         connect_timeout: Ns,
     ) -> anyhow::Result<Worker<S, D>> {
-        let sweep = (desk.timeout / 10).clamp(MS, 500 * MS);
         let slot = |lane| Slot {
             fd: None,
             state: State::Down,
             link: D::Link::default(),
             session: S::new(lane),
             lane,
-            spare: false,
             broken: None,
             generation: 0,
             since: 0,
             backoff: 0,
         };
         let lanes = by_lane.iter().enumerate();
-        let slots = lanes
+        let slots: Vec<_> = lanes
             .flat_map(|(lane, count)| (0..*count).map(move |_| lane))
-            .map(slot);
+            .map(slot)
+            .collect();
+        let agenda =
+            Agenda::new(slots.len(), by_lane.len(), STARTS, desk.timeout);
         Ok(Worker {
-            slots: slots.collect(),
+            slots,
             desk,
             kit,
             driver: D::new(&route)?,
@@ -178,17 +155,10 @@ impl<S: Session, D: Driver> Worker<S, D> {
             connecting: None,
             under_way: 0,
             fresh: Vec::new(),
-            spare: by_lane.iter().map(|_| VecDeque::new()).collect(),
-            starting: usize::MAX,
-            stale: Vec::new(),
-            turn: Ns::MAX,
-            retries: BinaryHeap::new(),
+            agenda,
             route,
             first,
             connect_timeout,
-            sweep,
-            next_sweep: 0,
-            swept: usize::MAX,
             up_at_open: 0,
         })
     }
@@ -209,12 +179,9 @@ impl<S: Session, D: Driver> Worker<S, D> {
             if over || stop.load(Ordering::Relaxed) {
                 return self.close();
             }
-            self.turn = edge.min(now + TURN);
+            self.agenda.begin_turn(now, edge);
             let replacing = self.replace_some();
-            if now >= self.next_sweep {
-                self.next_sweep = now + self.sweep;
-                self.swept = 0;
-            }
+            let sweep = self.agenda.begin_sweep(now);
             let sweeping = self.sweep(now);
             let mut retry = self.retry(now);
             // What was opened by a timer has its first words to say now: no
@@ -225,7 +192,7 @@ impl<S: Session, D: Driver> Worker<S, D> {
             if replacing || sweeping || starting || !self.fresh.is_empty() {
                 retry = now;
             }
-            let wake = edge.min(retry).min(self.next_sweep).min(due);
+            let wake = edge.min(retry).min(sweep).min(due);
             self.take_events(wake.min(now + LOOK_UP).saturating_sub(now));
         }
     }
@@ -253,46 +220,34 @@ impl<S: Session, D: Driver> Worker<S, D> {
                     let up = self.slots.iter();
                     let up = up.filter(|s| s.state != State::Down);
                     self.up_at_open = up.count() as u32;
-                    self.starting = 0;
+                    self.agenda.start();
                 }
-                Ok(Phase::Warmup) if self.shift.draws => self.starting = 0,
+                Ok(Phase::Warmup) if self.shift.draws => self.agenda.start(),
                 Ok(_) => {}
             }
         }
     }
 
-    /// Sends the first requests of a phase, a few at a time: were all sent
-    /// in one go, answers would lie unread meanwhile and look slow.
+    /// Sends first requests of a phase; whether there are more.
     fn start_some(&mut self) -> bool {
-        let end = self.starting.saturating_add(STARTS).min(self.slots.len());
-        for index in self.starting..end {
+        for index in self.agenda.starts() {
             self.pump(index);
         }
-        self.starting = self.starting.max(end);
-        self.starting < self.slots.len()
+        self.agenda.is_starting()
     }
 
-    /// In an open loop: sends what is due on connections that have room, each
-    /// in turn. Returns when the next request is due that one could take.
+    /// In an open loop: sends what is due; returns when the next request is
+    /// that a connection could take.
     fn send_due(&mut self, now: Ns) -> Ns {
-        let mut next = Ns::MAX;
         if !self.shift.draws {
-            return next;
+            return Ns::MAX;
         }
-        for lane in 0..self.spare.len() {
-            if !self.desk.lanes[lane].pace.is_open() {
-                continue;
-            }
-            while self.desk.lanes[lane].pace.due() <= now {
-                let Some(index) = self.spare[lane].pop_front() else { break };
-                self.slots[index as usize].spare = false;
-                self.pump(index as usize);
-            }
-            if !self.spare[lane].is_empty() {
-                next = next.min(self.desk.lanes[lane].pace.due());
+        loop {
+            match self.agenda.due(&self.desk, now) {
+                Ok(index) => self.pump(index),
+                Err(next) => return next,
             }
         }
-        next
     }
 
     /// Books what the warm-up left in flight. That is quick; its sockets are
@@ -302,7 +257,7 @@ impl<S: Session, D: Driver> Worker<S, D> {
             if slot.state == State::Up && !slot.session.is_idle() {
                 slot.session.end(Over::Stopped, now, &mut self.desk);
                 slot.state = State::Stale;
-                self.stale.push(index as u32);
+                self.agenda.set_stale(index);
             }
         }
     }

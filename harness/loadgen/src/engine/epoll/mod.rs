@@ -9,7 +9,7 @@ use rustix::io::{Errno, read, write, writev};
 
 use super::driver::{Driver, Token};
 use super::link::{Route, errno_name};
-use super::worker::{State, TURN, Worker};
+use super::worker::{State, Worker};
 use crate::clock::{self, Ns};
 use crate::session::{Over, SLICES, Session};
 use poll::{Interest, Poller};
@@ -123,7 +123,7 @@ impl Driver for Epoll {
     fn take_events<S: Session>(worker: &mut Worker<S, Epoll>, wait: Ns) {
         let events = worker.driver.poller.wait(wait);
         worker.now = clock::now();
-        worker.turn = worker.now + TURN;
+        worker.agenda.begin_turn(worker.now, Ns::MAX);
         for event in 0..events.unwrap_or(0) {
             let token = worker.driver.poller.token(event);
             let index = token.index as usize;

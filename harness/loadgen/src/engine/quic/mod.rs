@@ -16,7 +16,7 @@ mod time;
 mod tls;
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 use std::fmt;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -27,10 +27,11 @@ use quinn_proto::ClientConfig;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::io::Errno;
 
+use super::agenda::{Agenda, LOOK_UP};
 use super::phase::{Phase, Schedule};
 use super::shift::Shift;
 use super::slots::Connected;
-use super::worker::{LOOK_UP, MS, TURN, Tally};
+use super::worker::Tally;
 use crate::clock::{self, Ns, timespec};
 use crate::desk::Desk;
 use crate::plan::Plan;
@@ -70,25 +71,13 @@ pub struct Quic {
     touched: Vec<u32>,
     /// When QUIC wants to be woken for a slot.
     timers: BinaryHeap<Reverse<(Ns, u32)>>,
-    /// When a slot that is down is tried again.
-    retries: BinaryHeap<Reverse<(Ns, u32)>>,
-    /// In an open loop, per lane: connections with room for a request.
-    spare: Vec<VecDeque<u32>>,
+    /// What the slots are due for beside.
+    agenda: Agenda,
     /// How connecting goes, before the shot.
     connecting: Option<Connected>,
     /// Handshakes under way.
     under_way: usize,
-    /// The next connection to send its first request of a phase.
-    starting: usize,
-    /// Stale slots that wait for a new connection, the next one last.
-    stale: Vec<u32>,
-    /// From when on this turn of the loop opens no more connections.
-    turn: Ns,
     connect_timeout: Ns,
-    sweep: Ns,
-    next_sweep: Ns,
-    /// The next slot a sweep looks at.
-    swept: usize,
     up_at_open: u32,
 }
 
@@ -112,6 +101,8 @@ impl Quic {
         let lanes =
             lanes.flat_map(|(lane, count)| (0..*count).map(move |_| lane));
         let slots: Vec<Slot> = lanes.map(Slot::new).collect();
+        let agenda =
+            Agenda::new(slots.len(), by_lane.len(), STARTS, desk.timeout);
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         let target = plan.spec.target;
         let endpoint = Arc::new(tls::endpoint());
@@ -144,17 +135,10 @@ impl Quic {
             target,
             touched: Vec::new(),
             timers: BinaryHeap::new(),
-            retries: BinaryHeap::new(),
-            spare: by_lane.iter().map(|_| VecDeque::new()).collect(),
+            agenda,
             connecting: None,
             under_way: 0,
-            starting: usize::MAX,
-            stale: Vec::new(),
-            turn: Ns::MAX,
             connect_timeout: plan.spec.connect_timeout_ns,
-            sweep: (desk.timeout / 10).clamp(MS, 500 * MS),
-            next_sweep: 0,
-            swept: usize::MAX,
             up_at_open: 0,
             desk,
         })
@@ -170,12 +154,9 @@ impl Quic {
             if over || stop.load(Ordering::Relaxed) {
                 return self.close();
             }
-            self.turn = edge.min(now + TURN);
+            self.agenda.begin_turn(now, edge);
             let replacing = self.replace_some(now);
-            if now >= self.next_sweep {
-                self.next_sweep = now + self.sweep;
-                self.swept = 0;
-            }
+            let sweep = self.agenda.begin_sweep(now);
             let sweeping = self.sweep(now);
             let retry = self.retry(now);
             let timer = self.run_timers(now);
@@ -183,7 +164,7 @@ impl Quic {
             let due = self.send_due(now);
             let busy = replacing || sweeping || starting;
             let idle = if busy { 0 } else { LOOK_UP };
-            let wake = edge.min(retry).min(self.next_sweep).min(now + idle);
+            let wake = edge.min(retry).min(sweep).min(now + idle);
             self.take_events(wake.min(due).min(timer).saturating_sub(now));
         }
     }
@@ -193,7 +174,7 @@ impl Quic {
         self.events.clear();
         let room = rustix::buffer::spare_capacity(&mut self.events);
         let _ = epoll::wait(&self.epoll, room, Some(&timespec(wait)));
-        self.turn = clock::now() + TURN;
+        self.agenda.begin_turn(clock::now(), Ns::MAX);
         for event in 0..self.events.len() {
             let Event { flags, data } = self.events[event];
             let port = data.u64() as usize;
@@ -286,12 +267,10 @@ impl Quic {
         if self.shift.draws && slot.state == State::Up {
             link.fill(now, &mut self.desk, &mut self.kit);
             // In an open loop, one with room is kept for what is due next.
-            if !slot.spare
-                && self.desk.lanes[slot.lane].pace.is_open()
+            if self.desk.lanes[slot.lane].pace.is_open()
                 && link.has_room(&self.desk)
             {
-                slot.spare = true;
-                self.spare[slot.lane].push_back(index as u32);
+                self.agenda.offer(index, slot.lane);
             }
         }
         self.transmit(index, now);
@@ -348,45 +327,34 @@ impl Quic {
                     let up = self.slots.iter();
                     let up = up.filter(|s| s.state != State::Down);
                     self.up_at_open = up.count() as u32;
-                    self.starting = 0;
+                    self.agenda.start();
                 }
-                Ok(Phase::Warmup) if self.shift.draws => self.starting = 0,
+                Ok(Phase::Warmup) if self.shift.draws => self.agenda.start(),
                 Ok(_) => {}
             }
         }
     }
 
-    /// Sends the first requests of a phase, a few connections at a time.
+    /// Sends first requests of a phase; whether there are more.
     fn start_some(&mut self) -> bool {
-        let end = self.starting.saturating_add(STARTS).min(self.slots.len());
-        for index in self.starting..end {
+        for index in self.agenda.starts() {
             self.pump(index);
         }
-        self.starting = self.starting.max(end);
-        self.starting < self.slots.len()
+        self.agenda.is_starting()
     }
 
-    /// In an open loop: sends what is due on connections that have room, each
-    /// in turn. Returns when the next request is due that one could take.
+    /// In an open loop: sends what is due; returns when the next request is
+    /// that a connection could take.
     fn send_due(&mut self, now: Ns) -> Ns {
-        let mut next = Ns::MAX;
         if !self.shift.draws {
-            return next;
+            return Ns::MAX;
         }
-        for lane in 0..self.spare.len() {
-            if !self.desk.lanes[lane].pace.is_open() {
-                continue;
-            }
-            while self.desk.lanes[lane].pace.due() <= now {
-                let Some(index) = self.spare[lane].pop_front() else { break };
-                self.slots[index as usize].spare = false;
-                self.pump(index as usize);
-            }
-            if !self.spare[lane].is_empty() {
-                next = next.min(self.desk.lanes[lane].pace.due());
+        loop {
+            match self.agenda.due(&self.desk, now) {
+                Ok(index) => self.pump(index),
+                Err(next) => return next,
             }
         }
-        next
     }
 
     /// Books what the warm-up left in flight. That is quick; its connections
@@ -397,7 +365,7 @@ impl Quic {
             if slot.state == State::Up && !idle {
                 slot.end(&End::Stopped, now, &mut self.desk, &mut self.kit);
                 slot.state = State::Stale;
-                self.stale.push(index as u32);
+                self.agenda.set_stale(index);
             }
         }
     }

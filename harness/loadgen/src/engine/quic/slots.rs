@@ -14,8 +14,8 @@ use super::link::{Kit, Link};
 use super::port::Port;
 use crate::clock::{self, Ns};
 use crate::desk::Desk;
+use crate::engine::agenda::{LOOK_UP, MS, OPENS};
 use crate::engine::slots::{Connected, unfinished};
-use crate::engine::worker::{LOOK_UP, MS, OPENS};
 use crate::trust::SERVER_NAME;
 use crate::wire::http3::Code;
 
@@ -41,8 +41,6 @@ pub(super) struct Slot {
     pub(super) state: State,
     pub(super) lane: usize,
     pub(super) port: usize,
-    /// Whether it waits among the spare ones of its lane.
-    pub(super) spare: bool,
     /// Whether it awaits its turn.
     pub(super) touched: bool,
     /// Right answers of the connections that were in it.
@@ -64,7 +62,6 @@ impl Slot {
             state: State::Down,
             lane,
             port: 0,
-            spare: false,
             touched: false,
             right: 0,
             armed: Ns::MAX,
@@ -176,10 +173,10 @@ impl Quic {
             self.connect_failed(index, end.name(), now);
         } else if served || rested || matches!(end, End::Stopped) {
             slot.backoff = 0;
-            if now < self.turn || self.connecting.is_some() {
+            if self.agenda.has_time(now) || self.connecting.is_some() {
                 self.reopen(index, now);
             } else {
-                self.retries.push(Reverse((now, index as u32)));
+                self.agenda.again(index, now);
             }
         } else {
             self.back_off(index, now);
@@ -225,39 +222,35 @@ impl Quic {
 
     fn back_off(&mut self, index: usize, now: Ns) {
         let slot = &mut self.slots[index];
-        slot.backoff = (slot.backoff * 2).clamp(MS, 100 * MS);
-        self.retries.push(Reverse((now + slot.backoff, index as u32)));
+        self.agenda.back_off(index, &mut slot.backoff, now);
     }
 
     /// Opens stale slots again, while this turn has time; whether there are
     /// more that could be.
     pub(super) fn replace_some(&mut self, now: Ns) -> bool {
         for _ in 0..OPENS {
-            if self.under_way >= HANDSHAKES || clock::now() >= self.turn {
+            if self.under_way >= HANDSHAKES {
                 break;
             }
-            let Some(index) = self.stale.pop() else { break };
-            self.drop_link(index as usize, &End::Stopped, now);
-            self.slots[index as usize].backoff = 0;
-            self.reopen(index as usize, clock::now());
+            let Some(index) = self.agenda.stale() else { break };
+            self.drop_link(index, &End::Stopped, now);
+            self.slots[index].backoff = 0;
+            self.reopen(index, clock::now());
         }
-        self.under_way < HANDSHAKES && !self.stale.is_empty()
+        self.under_way < HANDSHAKES && self.agenda.has_stale()
     }
 
     /// Tries what is due, while this turn has time; returns when the next
     /// one is.
     pub(super) fn retry(&mut self, now: Ns) -> Ns {
         let mut opened = 0;
-        while let Some(&Reverse((at, index))) = self.retries.peek() {
-            let enough = opened == OPENS || clock::now() >= self.turn;
-            if at > now || enough {
-                return at;
+        loop {
+            match self.agenda.retry(now, opened) {
+                Ok(index) => self.reopen(index, now),
+                Err(next) => return next,
             }
             opened += 1;
-            self.retries.pop();
-            self.reopen(index as usize, now);
         }
-        Ns::MAX
     }
 
     /// Begins a handshake.
@@ -287,9 +280,7 @@ impl Quic {
     /// Finds requests and handshakes that waited too long. Whether this
     /// turn's time was over before it was done.
     pub(super) fn sweep(&mut self, now: Ns) -> bool {
-        while self.swept < self.slots.len() {
-            let index = self.swept;
-            self.swept += 1;
+        while let Some(index) = self.agenda.next_swept() {
             let slot = &mut self.slots[index];
             let Some(link) = &mut slot.link else { continue };
             match slot.state {
@@ -305,8 +296,8 @@ impl Quic {
                         Some(end) => {
                             let at = clock::now();
                             self.over(index, end, at);
-                            if at >= self.turn {
-                                return self.swept < self.slots.len();
+                            if !self.agenda.has_time(at) {
+                                return self.agenda.is_sweeping();
                             }
                         }
                         // Giving up has something to say.

@@ -22,9 +22,10 @@ use rustix::io::Errno;
 use rustix::net::addr::SocketAddrArg as _;
 use rustix::net::{RecvFlags, recv};
 
+use super::agenda::MS;
 use super::driver::{Driver, Token};
 use super::link::{Route, errno_name};
-use super::worker::{MS, State, TURN, Worker};
+use super::worker::{State, Worker};
 use crate::clock::{self, Ns};
 use crate::session::{Over, Session};
 use buffers::{Buffers, GROUP};
@@ -162,7 +163,7 @@ impl Driver for Uring {
         worker.driver.ring.enter(wait);
         let now = clock::now();
         worker.now = now;
-        worker.turn = now + TURN;
+        worker.agenda.begin_turn(now, Ns::MAX);
         let driver = &mut worker.driver;
         let mut batch = std::mem::take(&mut driver.batch);
         driver.ring.reap(&mut batch);
