@@ -3,14 +3,15 @@
 
 mod peer;
 mod stack;
+mod table;
 
 use peer::{bare, measured};
 use profiles::data::{Dataset, STATIC_FILES};
 use profiles::sample::Sample;
 use profiles::spec::{Spec, Token};
 use stack::{Speaks, Stack};
+use table::CRUD;
 
-const CRUD: &str = include_str!("../../../profiles/defs/crud.toml");
 const API: &str = include_str!("../../../profiles/defs/api-4.toml");
 const GATEWAY: &str = include_str!("../../../profiles/defs/gateway-64.toml");
 const PRODUCTION: &str =

@@ -80,7 +80,8 @@ impl Table {
         )
     }
 
-    fn answer(
+    /// The status and body of the answer to one request.
+    pub fn answer(
         &mut self,
         method: &str,
         target: &str,
@@ -91,9 +92,12 @@ impl Table {
         let said: Value = serde_json::from_slice(body).unwrap_or_default();
         let id: Option<i64> = id.or_else(|| said["id"].as_i64());
         match (method, id) {
-            ("GET", None) if path == "/api/me" => (200, me()),
+            ("GET", None) if path == "/api/me" => (200, me(42)),
             ("GET", None) => (200, self.page(query)),
-            ("GET", Some(id)) => (200, self.item(id).to_string()),
+            ("GET" | "PUT", Some(id)) if self.item(id).is_none() => {
+                (404, String::new())
+            }
+            ("GET", Some(id)) => (200, self.item(id).unwrap().to_string()),
             (_, Some(id)) => {
                 let name = said["name"].as_str().unwrap_or_default();
                 let number = |key: &str| said[key].as_i64().unwrap_or(-1);
@@ -113,20 +117,22 @@ impl Table {
         }
     }
 
-    fn item(&self, id: i64) -> Value {
+    fn item(&self, id: i64) -> Option<Value> {
+        let written = self.written.get(&id);
         let mut item = match Rows::get().row(id) {
             Some(row) => seed(&row),
+            None if written.is_none() => return None,
             None => json!({
                 "id": id, "category": "test", "active": true,
                 "tags": ["bench"], "rating": {"score": 0, "count": 0},
             }),
         };
-        if let Some((name, price, quantity)) = self.written.get(&id) {
+        if let Some((name, price, quantity)) = written {
             item["name"] = name.as_str().into();
             item["price"] = (*price).into();
             item["quantity"] = (*quantity).into();
         }
-        item
+        Some(item)
     }
 
     fn page(&self, query: &str) -> String {
@@ -142,7 +148,7 @@ impl Table {
         let items: Vec<Value> = ids
             .skip((page - 1) * limit)
             .take(limit)
-            .map(|id| self.item((*id).into()))
+            .filter_map(|id| self.item((*id).into()))
             .collect();
         let total = items.len();
         json!({"items": items, "total": total, "page": page, "limit": limit})
@@ -150,7 +156,8 @@ impl Table {
     }
 }
 
-fn seed(row: &Row) -> Value {
+/// A row as it was before anything was written.
+pub fn seed(row: &Row) -> Value {
     json!({
         "id": row.id, "name": row.name(), "category": row.category,
         "price": row.price, "quantity": row.quantity, "active": row.active,
@@ -159,7 +166,8 @@ fn seed(row: &Row) -> Value {
     })
 }
 
-fn me() -> String {
-    let User { id, name, email, plan } = User::with_id(42).unwrap();
+/// What a user is told of himself.
+pub fn me(id: i64) -> String {
+    let User { id, name, email, plan } = User::with_id(id).unwrap();
     json!({"id": id, "name": name, "email": email, "plan": plan}).to_string()
 }
