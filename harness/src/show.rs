@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use profiles::oracle::is_hidden;
 use profiles::record::{Outcome, Record};
 
 /// A span for people: `0.8 s`, `48 s`, `6 min 20 s`.
@@ -31,7 +32,7 @@ pub fn rate(rate: f64) -> String {
 /// A stranger's text on one line, safe to print.
 pub fn line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
-    words.join(" ").chars().filter(|c| !c.is_control()).take(300).collect()
+    words.join(" ").chars().filter(|c| !is_hidden(*c)).take(300).collect()
 }
 
 /// One finished shot in one line.

@@ -3,6 +3,7 @@
 use std::io::{self, Write as _};
 
 use anyhow::Context as _;
+use profiles::oracle::is_hidden;
 use serde::Serialize;
 
 /// One JSON document and a line end.
@@ -58,7 +59,7 @@ pub fn columns(rows: &[Vec<String>]) -> String {
 
 /// A stranger's text for a terminal: no control characters.
 pub fn safe(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).collect()
+    text.chars().filter(|c| !is_hidden(*c)).collect()
 }
 
 #[cfg(test)]

@@ -10,6 +10,8 @@ use std::{
     time::Duration,
 };
 
+use profiles::oracle::is_hidden;
+
 /// The most of one server's output that is kept: the end of it.
 const KEPT_BYTES: usize = 64 << 10;
 /// The end of the output may still be in the pipe when its writer is gone.
@@ -94,7 +96,7 @@ pub fn clean(bytes: &[u8]) -> String {
                 chars.next();
                 while chars.next().is_some_and(|c| !('@'..='~').contains(&c)) {}
             }
-            c if c.is_control() => {}
+            c if is_hidden(c) => {}
             c => out.push(c),
         }
     }

@@ -7,6 +7,7 @@ use std::{
     process::Command,
 };
 
+use profiles::oracle::is_hidden;
 use profiles::record::Environment;
 use sha2::{Digest, Sha256};
 
@@ -89,7 +90,7 @@ fn read(root: &Path, path: &str) -> String {
 
 fn one_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
-    words.join(" ").chars().filter(|c| !c.is_control()).take(200).collect()
+    words.join(" ").chars().filter(|c| !is_hidden(*c)).take(200).collect()
 }
 
 fn model(cpuinfo: &str) -> String {

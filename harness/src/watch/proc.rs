@@ -6,6 +6,7 @@
 use std::{fs, path::Path};
 
 use profiles::cpuset::CpuSet;
+use profiles::oracle::is_hidden;
 
 /// Linux tells process times in ticks of this length on every architecture.
 pub const TICK_NS: u64 = 10_000_000;
@@ -148,7 +149,7 @@ pub fn command(pid: i32) -> String {
 }
 
 fn printable(text: &str) -> String {
-    text.trim().chars().filter(|c| !c.is_control()).take(120).collect()
+    text.trim().chars().filter(|c| !is_hidden(*c)).take(120).collect()
 }
 
 #[cfg(test)]
