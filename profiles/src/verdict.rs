@@ -17,9 +17,14 @@ pub enum Verdict {
     Fail,
     /// No complete answer within the limit.
     NoAnswer,
+    /// Nothing listened: no connection was accepted.
+    Refused,
+    /// It had answered before, and then nothing listened any more.
+    Crashed,
     /// The right answer, but the connection was not closed as it must be.
     DidNotClose,
-    /// Failed, then passed when repeated. Shown, drops nothing.
+    /// Failed, then passed when repeated: `got` says how often. Shown, drops
+    /// nothing.
     Flaky,
     /// Not as it should be, but the rule is advice or not yet in force.
     Warn,
@@ -30,7 +35,14 @@ pub enum Verdict {
 impl Verdict {
     /// Whether it keeps an entry from being measured.
     pub fn blocks(self) -> bool {
-        matches!(self, Verdict::Fail | Verdict::NoAnswer | Verdict::DidNotClose)
+        matches!(
+            self,
+            Verdict::Fail
+                | Verdict::NoAnswer
+                | Verdict::Refused
+                | Verdict::Crashed
+                | Verdict::DidNotClose
+        )
     }
 }
 

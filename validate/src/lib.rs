@@ -11,13 +11,23 @@
 //! [`validate`] is the way in; [`rules`] lists what is asked, for the command
 //! line and the site, out of the same definitions that are run.
 
+mod end;
+mod grpc;
 mod http;
+mod http2;
+mod http3;
+mod jobs;
+mod link;
 mod probe;
 mod probes;
 mod run;
 mod session;
+mod stream;
+mod tape;
 mod target;
+mod tls;
 
 pub use probe::{Rule, can_judge, rules};
-pub use run::{Options, Progress, validate};
-pub use target::Target;
+pub use run::{Options, Progress, Replay, replay, validate};
+pub use tape::{Line, Said};
+pub use target::{Stack, Target};

@@ -4,6 +4,7 @@
 use profiles::name::ProfileName;
 use profiles::verdict::Verdict;
 use serde::Serialize;
+use time::Date;
 
 use crate::probes;
 use crate::session::Session;
@@ -26,13 +27,32 @@ pub(crate) struct Probe {
     pub(crate) legal: &'static str,
     /// How to mend it.
     pub(crate) hint: &'static str,
+    /// In force from this day, and only a warning until then; `None` is in
+    /// force.
+    pub(crate) announced: Option<Date>,
     pub(crate) run: fn(&mut Session<'_>) -> Outcome,
 }
+
+/// What probes are written from: `Probe { id, rule, .., ..BLANK }`.
+pub(crate) const BLANK: Probe = Probe {
+    id: "",
+    version: 1,
+    profiles: &[],
+    scope: Scope::Once,
+    stage: Stage::Calm,
+    rule: "",
+    source: "",
+    legal: "",
+    hint: "",
+    announced: None,
+    run: |_| Ok(()),
+};
 
 /// Whether a probe depends on the profile it is asked for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Scope {
-    /// One answer holds for all profiles it is asked for.
+    /// One answer holds for all profiles that share a listener; it is asked
+    /// once for each listener.
     Once,
     /// Asked for each profile with that profile's own requests.
     Each,
@@ -45,6 +65,9 @@ pub(crate) enum Stage {
     Calm,
     /// What may harm a weak server: aborts, resets, malformed requests.
     Rough,
+    /// What must not run beside any other probe: it changes files that others
+    /// ask for, or stops a service. One after the other.
+    Alone,
     /// After everything else.
     Last,
 }
@@ -76,9 +99,11 @@ impl Miss {
         })
     }
 
-    /// The same with another verdict.
+    /// The same with another verdict; what ended as a pass stays one.
     pub(crate) fn as_verdict(mut self: Box<Self>, v: Verdict) -> Box<Self> {
-        self.verdict = v;
+        if self.verdict != Verdict::Pass {
+            self.verdict = v;
+        }
         self
     }
 
@@ -106,6 +131,19 @@ pub struct Rule {
     pub legal: &'static str,
     /// How to mend an entry that breaks it.
     pub hint: &'static str,
+    /// Until this day, `2027-01-31`, a failure is only a warning.
+    #[serde(serialize_with = "day")]
+    pub announced: Option<Date>,
+}
+
+fn day<S: serde::Serializer>(
+    date: &Option<Date>,
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    match date {
+        Some(date) => to.collect_str(date),
+        None => to.serialize_none(),
+    }
 }
 
 /// Every rule, in the order it is asked.
@@ -118,6 +156,7 @@ pub fn rules() -> Vec<Rule> {
         source: p.source,
         legal: p.legal,
         hint: p.hint,
+        announced: p.announced,
     };
     probes::all().map(rule).collect()
 }

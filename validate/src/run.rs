@@ -1,21 +1,24 @@
 //! The order of things: probes of one stage run side by side, failures are
-//! asked once more, and the findings come out in the order of the registry.
+//! asked again, and the findings come out in the order of the registry.
 
-use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use profiles::data::UploadBlock;
+use profiles::entry::Type;
 use profiles::name::EntryName;
 use profiles::oracle::Oracle;
 use profiles::profile::Profile;
 use profiles::rng::Rng;
-use profiles::verdict::{Finding, Verdict, Verdicts};
+use profiles::verdict::{Verdict, Verdicts};
+use time::Date;
 
-use crate::probe::{Miss, Probe, Scope, Stage};
-use crate::probes;
-use crate::session::Session;
+use crate::end::End;
+use crate::jobs::{Job, jobs};
+use crate::probe::{Miss, Stage};
+use crate::session::{Questions, Session};
+use crate::tape::{Line, Tape};
 use crate::target::Target;
 
 /// Probes that run side by side.
@@ -33,12 +36,32 @@ pub struct Options<'a> {
     pub timeout: Duration,
     /// Called after each probe.
     pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
+    /// What the entry claims to be: some rules hold for some types.
+    pub kind: Type,
+    /// The day of the judgement. Without one no announced rule is in force.
+    pub today: Option<Date>,
+    /// Rules, by the ids of their probes, that only warn until a day.
+    pub announced: &'a [(&'a str, Date)],
+    /// Only this probe.
+    pub only: Option<&'a str>,
+    /// Each probe ends, as passed, after so many questions. For tests of the
+    /// probes: what is not caught any more was caught by the later ones.
+    pub questions: Option<usize>,
 }
 
 impl Options<'_> {
     /// The usual limits, with this seed.
     pub fn new(seed: u64) -> Self {
-        Options { seed, timeout: Duration::from_secs(5), progress: None }
+        Options {
+            seed,
+            timeout: Duration::from_secs(5),
+            progress: None,
+            kind: Type::Production,
+            today: None,
+            announced: &[],
+            only: None,
+            questions: None,
+        }
     }
 }
 
@@ -67,108 +90,48 @@ pub fn validate(
     oracle: &Oracle,
     options: &Options<'_>,
 ) -> Verdicts {
-    let bench = Bench {
-        target,
-        profiles,
-        oracle,
-        options,
-        block: OnceLock::new(),
-        jobs: jobs(profiles),
-        done: AtomicUsize::new(0),
-        heard: AtomicBool::new(false),
-        silent: AtomicUsize::new(0),
-    };
-    let mut ends: Vec<Option<End>> = vec![None; bench.jobs.len()];
-    for stage in [Stage::Calm, Stage::Rough, Stage::Last] {
-        let now = |i: &usize| bench.jobs[*i].probe.stage == stage;
-        let these: Vec<usize> = (0..bench.jobs.len()).filter(now).collect();
-        for (i, end) in bench.pass(&these, true) {
-            ends[i] = Some(end);
-        }
-        if !bench.heard.load(Ordering::Relaxed) {
-            // The server is not there at all; asking again tells no more.
-            continue;
-        }
-        let again: Vec<usize> = these
-            .into_iter()
-            .filter(|i| ends[*i].as_ref().is_some_and(End::is_bad))
-            .collect();
-        for (i, second) in bench.pass(&again, false) {
-            if let (Some(first), false) = (&mut ends[i], second.is_bad()) {
-                first.flaky();
-            }
-        }
-    }
-    let findings = bench
-        .jobs
-        .iter()
-        .zip(&ends)
-        .filter_map(|(job, end)| Some((job, end.as_ref()?)))
-        .flat_map(|(job, end)| {
-            job.profiles.iter().map(|p| finding(job.probe, p, end))
-        })
-        .collect();
-    Verdicts::new(entry.clone(), digest.into(), options.seed, findings)
+    let bench = Bench::new(target, profiles, oracle, options, Tape::default());
+    let ends = bench.all();
+    bench.verdicts(entry, digest, &ends)
 }
 
-/// A probe, and the profiles its outcome holds for.
-struct Job<'a> {
-    probe: &'static Probe,
-    profiles: Vec<&'a Profile>,
-}
-
-fn jobs<'a>(selected: &[&'a Profile]) -> Vec<Job<'a>> {
-    let mut seen = BTreeSet::new();
-    let mut once = selected.to_vec();
-    once.retain(|p| seen.insert(&p.name));
-    probes::all()
-        .flat_map(|probe| {
-            let mut these = once.clone();
-            these.retain(|p| probe.profiles.contains(&p.name.as_str()));
-            let split = match probe.scope {
-                Scope::Once if these.is_empty() => Vec::new(),
-                Scope::Once => vec![these],
-                Scope::Each => these.into_iter().map(|p| vec![p]).collect(),
-            };
-            split.into_iter().map(move |profiles| Job { probe, profiles })
-        })
-        .collect()
-}
-
-/// How one run of a probe ended.
+/// One probe, asked once more.
 #[derive(Clone, Debug)]
-struct End {
-    asked: String,
-    miss: Option<Box<Miss>>,
+pub struct Replay {
+    /// What it came to this time.
+    pub verdicts: Verdicts,
+    /// Every byte of it, or every frame, in the order it was said.
+    pub lines: Vec<Line>,
+    /// How many questions were asked: connections with their first request,
+    /// and each further request.
+    pub questions: usize,
 }
 
-impl End {
-    fn verdict(&self) -> Verdict {
-        self.miss.as_ref().map_or(Verdict::Pass, |m| m.verdict)
-    }
-
-    fn blocks(&self) -> bool {
-        self.verdict().blocks()
-    }
-
-    /// Whether it is worth asking again.
-    fn is_bad(&self) -> bool {
-        self.blocks() || self.verdict() == Verdict::Warn
-    }
-
-    fn flaky(&mut self) {
-        if let Some(miss) = &mut self.miss {
-            miss.verdict = Verdict::Flaky;
-            miss.got.push_str("; right when asked again");
-        }
-    }
+/// Runs the probe that [`Options::only`] names once, with the inputs that the
+/// seed gives, and takes the whole exchange down.
+pub fn replay(
+    entry: &EntryName,
+    digest: &str,
+    target: &Target,
+    profiles: &[&Profile],
+    oracle: &Oracle,
+    options: &Options<'_>,
+) -> Replay {
+    let tape = Tape::running();
+    let bench = Bench::new(target, profiles, oracle, options, tape.clone());
+    let run = |job: &Job<'_>| Some(bench.run(job));
+    let ends: Vec<_> = bench.jobs.iter().map(run).collect();
+    let verdicts = bench.verdicts(entry, digest, &ends);
+    let questions = bench.questions.load(Ordering::Relaxed);
+    Replay { verdicts, lines: tape.lines(), questions }
 }
 
 struct Bench<'a> {
     target: &'a Target,
     profiles: &'a [&'a Profile],
-    oracle: &'a Oracle,
+    oracle: Oracle,
     options: &'a Options<'a>,
+    tape: Tape,
     block: OnceLock<UploadBlock>,
     jobs: Vec<Job<'a>>,
     done: AtomicUsize,
@@ -176,11 +139,97 @@ struct Bench<'a> {
     heard: AtomicBool,
     /// Probes that had no answer.
     silent: AtomicUsize,
+    /// Questions that were asked.
+    questions: AtomicUsize,
 }
 
-impl Bench<'_> {
-    /// Runs some of the jobs side by side.
-    fn pass(&self, which: &[usize], first: bool) -> Vec<(usize, End)> {
+impl<'a> Bench<'a> {
+    fn new(
+        target: &'a Target,
+        profiles: &'a [&'a Profile],
+        oracle: &Oracle,
+        options: &'a Options<'a>,
+        tape: Tape,
+    ) -> Bench<'a> {
+        Bench {
+            target,
+            profiles,
+            oracle: oracle.clone().with_run(options.seed),
+            options,
+            tape,
+            block: OnceLock::new(),
+            jobs: jobs(profiles, options.only),
+            done: AtomicUsize::new(0),
+            heard: AtomicBool::new(false),
+            silent: AtomicUsize::new(0),
+            questions: AtomicUsize::new(0),
+        }
+    }
+
+    /// Runs everything, stage by stage.
+    fn all(&self) -> Vec<Option<End>> {
+        let mut ends: Vec<Option<End>> = vec![None; self.jobs.len()];
+        for stage in [Stage::Calm, Stage::Rough, Stage::Alone, Stage::Last] {
+            let now = |i: &usize| self.jobs[*i].probe.stage == stage;
+            let these: Vec<usize> = (0..self.jobs.len()).filter(now).collect();
+            let workers = if stage == Stage::Alone { 1 } else { WORKERS };
+            for (i, end) in self.pass(&these, workers, true) {
+                ends[i] = Some(end);
+            }
+            // Where the server is not there at all, asking again tells no
+            // more.
+            while self.heard.load(Ordering::Relaxed) {
+                let wants =
+                    |i: &usize| ends[*i].as_ref().is_some_and(End::wants_more);
+                let again: Vec<usize> =
+                    these.iter().copied().filter(wants).collect();
+                if again.is_empty() {
+                    break;
+                }
+                for (i, other) in self.pass(&again, workers, false) {
+                    if let Some(end) = &mut ends[i] {
+                        end.add(&other);
+                    }
+                }
+            }
+        }
+        ends
+    }
+
+    fn verdicts(
+        &self,
+        entry: &EntryName,
+        digest: &str,
+        ends: &[Option<End>],
+    ) -> Verdicts {
+        let options = self.options;
+        let day = |id: &str| {
+            let of = options.announced.iter().find(|(rule, _)| *rule == id);
+            of.map(|(_, day)| *day)
+        };
+        let findings = self
+            .jobs
+            .iter()
+            .zip(ends)
+            .filter_map(|(job, end)| Some((job, end.as_ref()?)))
+            .flat_map(|(job, end)| {
+                let probe = job.probe;
+                let announced = day(probe.id).or(probe.announced);
+                job.profiles.iter().map(move |profile| {
+                    end.finding(probe, profile, announced, options.today)
+                })
+            })
+            .collect();
+        Verdicts::new(entry.clone(), digest.into(), options.seed, findings)
+    }
+
+    /// Runs some of the jobs, several side by side.
+    fn pass(
+        &self,
+        which: &[usize],
+        workers: usize,
+        first: bool,
+    ) -> Vec<(usize, End)> {
         let next = AtomicUsize::new(0);
         let ends = Mutex::new(Vec::new());
         let work = || {
@@ -197,7 +246,7 @@ impl Bench<'_> {
             }
         };
         std::thread::scope(|scope| {
-            for _ in 0..WORKERS.min(which.len()) {
+            for _ in 0..workers.min(which.len()) {
                 scope.spawn(work);
             }
         });
@@ -220,32 +269,44 @@ impl Bench<'_> {
                 &format!("no address for port {}", profile.port),
                 "name the address of this port as well",
             );
-            return End { asked: String::new(), miss: Some(miss) };
+            return End::new(String::new(), Some(miss));
         };
-        let lane = lane(job.probe.id, job.probe.scope, profile.name.as_str());
         let timeout = self.timeout();
+        let limit = self.options.questions;
         let mut session = Session {
             profile,
             selected: self.profiles,
             address,
+            target: self.target,
+            kind: self.options.kind,
             host: profile.host(),
-            oracle: self.oracle,
-            rng: Rng::new(self.options.seed, lane),
+            oracle: &self.oracle,
+            rng: Rng::new(self.options.seed, job.lane()),
             seed: self.options.seed,
             block: &self.block,
             timeout,
             end: Instant::now() + timeout * PROBE_TIMEOUTS,
             asked: None,
+            tape: self.tape.clone(),
+            questions: Questions::up_to(limit),
         };
-        let miss = (job.probe.run)(&mut session).err();
-        match miss.as_ref().map(|m| m.verdict) {
+        let mut miss = (job.probe.run)(&mut session).err();
+        let asked = session.questions.asked();
+        self.questions.fetch_add(asked, Ordering::Relaxed);
+        match miss.as_mut().map(|m| (m.verdict, m)) {
             None => self.heard.store(true, Ordering::Relaxed),
-            Some(Verdict::NoAnswer) => {
+            Some((Verdict::NoAnswer, _)) => {
+                self.silent.fetch_add(1, Ordering::Relaxed);
+            }
+            Some((Verdict::Refused, miss)) => {
+                if self.heard.load(Ordering::Relaxed) {
+                    miss.verdict = Verdict::Crashed;
+                }
                 self.silent.fetch_add(1, Ordering::Relaxed);
             }
             Some(_) => {}
         }
-        End { asked: session.asked.unwrap_or_default(), miss }
+        End::new(session.asked.unwrap_or_default(), miss)
     }
 
     /// A server that has not answered anything is not waited for as long.
@@ -255,44 +316,5 @@ impl Bench<'_> {
             return self.options.timeout.min(SILENT_TIMEOUT);
         }
         self.options.timeout
-    }
-}
-
-/// The probe's own stream of chance: the same whatever else is asked.
-fn lane(id: &str, scope: Scope, profile: &str) -> u64 {
-    let profile = if scope == Scope::Each { profile } else { "" };
-    // FNV-1a.
-    let bytes = id.bytes().chain([b'/']).chain(profile.bytes());
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
-}
-
-fn finding(probe: &Probe, profile: &Profile, end: &End) -> Finding {
-    let (asked, expected, got, hint) = match &end.miss {
-        Some(m) => {
-            let hint = match (m.hint, m.verdict) {
-                (Some(hint), _) => hint.to_string(),
-                (None, Verdict::NoAnswer) => {
-                    format!("look at the server's log; {}", probe.hint)
-                }
-                (None, _) => probe.hint.to_string(),
-            };
-            (m.asked.clone(), m.expected.clone(), m.got.clone(), hint)
-        }
-        None => {
-            let got = "as expected".to_string();
-            (end.asked.clone(), probe.legal.into(), got, String::new())
-        }
-    };
-    Finding {
-        id: probe.id.into(),
-        rule_version: probe.version,
-        profile: profile.name.clone(),
-        verdict: end.verdict(),
-        asked,
-        expected,
-        got,
-        hint,
     }
 }

@@ -1,26 +1,33 @@
-//! One connection. Every call ends by an absolute deadline, so neither a
-//! silent server nor one that sends a byte a second can hold the judge.
+//! One connection that HTTP/1.1 is spoken on.
 
-use std::io::{ErrorKind, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::time::{Duration, Instant};
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use profiles::oracle::clip;
 
 use super::peer::Ends;
+use super::request::Request;
 use super::response::{Parsed, Response, parse};
+use crate::link::Exchange;
+use crate::stream::{Heard, Stream};
+use crate::tape::{Said, Track};
 
 const READ_BYTES: usize = 64 * 1024;
 /// An answer, with all that is around its body, is never longer than this.
 const ANSWER_LIMIT: usize = 8 << 20;
-/// Large bodies are written in pieces, looking for an early answer between.
-const WRITE_BYTES: usize = 256 * 1024;
-const WRITE_PATIENCE: Duration = Duration::from_millis(100);
 
 /// Why there is no complete response.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub(crate) enum Fault {
+    /// Nothing listens there.
+    #[error("no connection: refused by {0}")]
+    Refused(SocketAddr),
     /// No connection was made.
     #[error("no connection: {0}")]
     Connect(String),
+    /// A connection, but no TLS or QUIC session on it.
+    #[error("no handshake: {0}")]
+    Handshake(String),
     /// The time was up.
     #[error("no complete answer in time; {got} bytes had come")]
     Late {
@@ -36,8 +43,14 @@ pub(crate) enum Fault {
         got: usize,
     },
     /// The bytes are no valid response.
-    #[error("not a valid HTTP/1.1 answer: {0}")]
+    #[error("not a valid answer: {0}")]
     Broken(String),
+    /// The server reset the one stream.
+    #[error("the stream was reset with error code {0:#x}")]
+    Reset(u64),
+    /// The server ended the whole connection and said why.
+    #[error("the connection was ended with error code {0:#x}")]
+    Goaway(u64),
 }
 
 /// How a connection ended.
@@ -61,45 +74,31 @@ impl std::fmt::Display for Ending {
 /// A connection to the entry.
 #[derive(Debug)]
 pub(crate) struct Conn {
-    stream: TcpStream,
+    stream: Stream,
     bytes: Vec<u8>,
     ending: Option<Ending>,
+    track: Track,
 }
 
 impl Conn {
-    /// Connects, without Nagle: every write is to leave at once.
+    /// Connects, over TLS with ALPN `http/1.1` if asked to.
     pub(crate) fn open(
         address: SocketAddr,
+        tls: bool,
+        track: Track,
         deadline: Instant,
     ) -> Result<Conn, Fault> {
-        let stream = TcpStream::connect_timeout(&address, left(deadline))
-            .map_err(|e| Fault::Connect(format!("{e} ({address})")))?;
-        stream.set_nodelay(true).map_err(|e| Fault::Connect(e.to_string()))?;
-        Ok(Conn { stream, bytes: Vec::new(), ending: None })
+        let alpn: &[&[u8]] = &[b"http/1.1"];
+        let alpn = tls.then_some(alpn);
+        let stream = Stream::open(address, alpn, deadline)?;
+        Ok(Conn { stream, bytes: Vec::new(), ending: None, track })
     }
 
     /// Sends all of `bytes`, unless the server answers or ends first: both
     /// show when the answer is read, so there is nothing to return.
     pub(crate) fn send(&mut self, bytes: &[u8], deadline: Instant) {
-        let mut rest = bytes;
-        while !rest.is_empty() && Instant::now() < deadline {
-            let patience = left(deadline).min(WRITE_PATIENCE);
-            // Only a zero time-out is refused, and `left` is never zero.
-            let _ = self.stream.set_write_timeout(Some(patience));
-            match self.stream.write(&rest[..rest.len().min(WRITE_BYTES)]) {
-                Ok(n) => rest = &rest[n..],
-                Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) if is_late(&e) && !self.has_answered() => {}
-                Err(_) => return,
-            }
-        }
-    }
-
-    fn has_answered(&self) -> bool {
-        let _ = self.stream.set_nonblocking(true);
-        let found = self.stream.peek(&mut [0]);
-        let _ = self.stream.set_nonblocking(false);
-        !matches!(found, Err(e) if is_late(&e))
+        self.track.bytes(Said::Judge, bytes);
+        self.stream.send(bytes, deadline);
     }
 
     /// Reads the next response. `head` is whether HEAD was asked.
@@ -134,27 +133,28 @@ impl Conn {
 
     /// Reads once; false when the deadline passed without a byte or an end.
     fn fill(&mut self, deadline: Instant) -> bool {
-        if Instant::now() >= deadline {
-            return false;
-        }
-        let _ = self.stream.set_read_timeout(Some(left(deadline)));
         let old = self.bytes.len();
         self.bytes.resize(old + READ_BYTES, 0);
-        let found = self.stream.read(&mut self.bytes[old..]);
-        self.bytes.truncate(old + found.as_ref().map_or(0, |n| *n));
-        match found {
-            Ok(0) => self.ending = Some(Ending::Closed),
-            Ok(_) => {}
-            Err(e) if e.kind() == ErrorKind::Interrupted => {}
-            Err(e) if is_late(&e) => return false,
-            Err(_) => self.ending = Some(Ending::Reset),
+        let heard = self.stream.read(&mut self.bytes[old..], deadline);
+        let n = if let Heard::Bytes(n) = heard { n } else { 0 };
+        self.bytes.truncate(old + n);
+        match heard {
+            Heard::Bytes(_) => {
+                self.track.bytes(Said::Entry, &self.bytes[old..]);
+            }
+            Heard::Over(how) => {
+                let event = format!("the connection {how} by the entry");
+                self.track.text(Said::Event, &event);
+                self.ending = Some(how);
+            }
+            Heard::Nothing => return false,
         }
         true
     }
 
     /// Bytes that came without having been asked for, waiting until `until`
     /// for the first of them.
-    pub(crate) fn surplus(&mut self, until: Instant) -> &[u8] {
+    pub(crate) fn more(&mut self, until: Instant) -> &[u8] {
         while self.bytes.is_empty() && self.ending.is_none() {
             if !self.fill(until) {
                 break;
@@ -175,32 +175,36 @@ impl Conn {
 
     /// Both ends: the server's, then ours.
     pub(crate) fn ends(&self) -> Option<Ends> {
-        let server = self.stream.peer_addr().ok()?;
-        Some((server, self.stream.local_addr().ok()?))
+        self.stream.ends()
     }
 
     /// Says that no more will be sent.
     pub(crate) fn finish(&mut self) {
-        // A connection that is gone already shows when it is read.
-        let _ = self.stream.shutdown(Shutdown::Write);
+        self.track.text(Said::Event, "the judge sends no more");
+        self.stream.finish();
     }
 
     /// Ends the connection with RST, as the load does.
     pub(crate) fn reset(self) {
-        // Without the option the drop sends FIN, and the probe asks less.
-        let _ = rustix::net::sockopt::set_socket_linger(
-            &self.stream,
-            Some(Duration::ZERO),
-        );
+        self.track.text(Said::Event, "the judge resets the connection");
+        self.stream.reset();
     }
 }
 
-fn is_late(e: &std::io::Error) -> bool {
-    matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
-}
+impl Exchange for Conn {
+    fn exchange(
+        &mut self,
+        request: &Request,
+        by: Instant,
+    ) -> Result<Response, Fault> {
+        self.send(&request.bytes, by);
+        self.receive(request.head, by)
+    }
 
-/// What is left of the time, never zero: a zero time-out is refused.
-fn left(deadline: Instant) -> Duration {
-    let left = deadline.saturating_duration_since(Instant::now());
-    left.max(Duration::from_millis(1))
+    fn surplus(&mut self, until: Instant) -> Option<String> {
+        let more = self.more(until);
+        (!more.is_empty()).then(|| {
+            format!("{} bytes after the answer: `{}`", more.len(), clip(more))
+        })
+    }
 }

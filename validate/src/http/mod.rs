@@ -8,7 +8,7 @@ mod request;
 mod response;
 
 pub(crate) use chunked::{Style, encode};
-pub(crate) use conn::{Conn, Fault};
+pub(crate) use conn::{Conn, Ending, Fault};
 pub(crate) use peer::{Ends, wait_read};
 pub(crate) use request::{Request, show};
 pub(crate) use response::Response;

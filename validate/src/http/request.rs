@@ -10,10 +10,18 @@ use super::chunked::{self, Style};
 /// So much of a request is shown.
 const SHOWN_BYTES: usize = 600;
 
-/// One request, complete.
+/// One request, complete: what it says, and its bytes over HTTP/1.1.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
-    /// Its bytes.
+    pub(crate) method: String,
+    /// Path and query.
+    pub(crate) target: String,
+    /// What `Host` or `:authority` says.
+    pub(crate) host: String,
+    /// Header fields beside the host, names as HTTP/1.1 spells them. Those of
+    /// its connections (`Transfer-Encoding`, `Connection`) are among them.
+    pub(crate) fields: Vec<(String, String)>,
+    /// Its bytes over HTTP/1.1.
     pub(crate) bytes: Vec<u8>,
     /// Where the body begins.
     pub(crate) body_at: usize,
@@ -25,13 +33,35 @@ impl Request {
     /// A question exactly as the load asks it: `Host`, then what the question
     /// needs, and nothing else. `body` is the decoded body, if it has one.
     pub(crate) fn of(ask: &Ask, host: &str, body: &[u8]) -> Request {
+        Request::bearing(ask, host, None, ask.accept_encoding(), body)
+    }
+
+    /// The same with a bearer token and any `Accept-Encoding`.
+    pub(crate) fn bearing(
+        ask: &Ask,
+        host: &str,
+        token: Option<&str>,
+        accept: Option<&str>,
+        body: &[u8],
+    ) -> Request {
         let mut extra = String::new();
         // Writing to a String cannot fail.
-        if let Some(accept) = ask.accept_encoding() {
+        if let Some(accept) = accept {
             let _ = write!(extra, "Accept-Encoding: {accept}\r\n");
         }
+        if let Some(token) = token {
+            let _ = write!(extra, "Authorization: Bearer {token}\r\n");
+        }
         let framing = match ask.body() {
-            Body::None | Body::Message => None,
+            Body::None => None,
+            Body::Message => {
+                // gRPC has no length; only the stream's end says it.
+                let fields = "Content-Type: application/grpc\r\n\
+                              TE: trailers\r\n";
+                extra.push_str(fields);
+                return Request::new("POST", &ask.target(), host, &extra)
+                    .with(body);
+            }
             Body::Json => {
                 extra.push_str("Content-Type: application/json\r\n");
                 Some(Framing::Length)
@@ -64,17 +94,32 @@ impl Request {
         let text = format!(
             "{method} {target} HTTP/1.1\r\nHost: {host}\r\n{extra}\r\n"
         );
+        let field = |line: &str| {
+            let (name, value) = line.split_once(':')?;
+            Some((name.to_string(), value.trim().to_string()))
+        };
         Request {
+            method: method.into(),
+            target: target.into(),
+            host: host.into(),
+            fields: extra.split("\r\n").filter_map(field).collect(),
             body_at: text.len(),
             bytes: text.into_bytes(),
             head: method == "HEAD",
         }
     }
 
-    /// Any bytes at all.
+    /// Any bytes at all, for HTTP/1.1 alone.
     pub(crate) fn raw(bytes: impl Into<Vec<u8>>) -> Request {
         let bytes = bytes.into();
-        Request { body_at: bytes.len(), bytes, head: false }
+        let mut request = Request::new("", "", "", "");
+        request.body_at = bytes.len();
+        Request { bytes, ..request }
+    }
+
+    /// The body, where it is not sent in chunks.
+    pub(crate) fn body(&self) -> &[u8] {
+        &self.bytes[self.body_at..]
     }
 
     /// The same request followed by the bytes of a body.

@@ -26,14 +26,19 @@ pub(crate) enum Delimited {
     Chunked,
     /// The end of the connection.
     Close,
+    /// The end of a stream, over HTTP/2 and HTTP/3.
+    Stream,
 }
 
 /// One complete response.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Response {
     pub(crate) status: u16,
+    /// Names in lower case.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
+    /// Fields after the body, over HTTP/2 and HTTP/3; `None` when none came.
+    pub(crate) trailers: Option<Vec<(String, String)>>,
     pub(crate) delimited: Delimited,
     /// The `Content-Length` header, which an answer to HEAD may carry too.
     pub(crate) length: Option<u64>,
@@ -103,7 +108,7 @@ fn body(mut r: Response, rest: &[u8], at: usize, end: bool) -> Parsed {
     let too_long =
         || Parsed::Broken(format!("a body of more than {BODY_LIMIT} bytes"));
     match r.delimited {
-        Delimited::Never => Parsed::Done(Box::new(r), at),
+        Delimited::Never | Delimited::Stream => Parsed::Done(Box::new(r), at),
         Delimited::Length => {
             let length = r.length.unwrap_or(0);
             if length > BODY_LIMIT as u64 {
@@ -172,6 +177,7 @@ fn parse_head(bytes: &[u8]) -> Result<Option<Head>, String> {
         status: parsed.code.unwrap_or(0),
         headers,
         body: Vec::new(),
+        trailers: None,
         delimited: Delimited::Never,
         length: None,
         says_close: false,

@@ -1,15 +1,15 @@
 //! After everything else.
 
-use super::PLAIN;
-use crate::probe::{Outcome, Probe, Scope, Stage};
+use super::ASKED;
+use crate::probe::{BLANK, Outcome, Probe, Scope, Stage};
 use crate::session::Session;
 
-const ASKED: usize = 2;
+const TIMES: usize = 2;
 
 pub(super) const PROBES: &[Probe] = &[Probe {
     id: "alive.after",
-    version: 1,
-    profiles: PLAIN,
+    version: 2,
+    profiles: ASKED,
     scope: Scope::Each,
     stage: Stage::Last,
     rule: "After all other probes the server still answers the profile's \
@@ -20,13 +20,16 @@ pub(super) const PROBES: &[Probe] = &[Probe {
            them: look at its log for a crash after an abort or a malformed \
            request",
     run,
+    ..BLANK
 }];
 
 fn run(s: &mut Session<'_>) -> Outcome {
     let mut drawer = s.drawer()?;
-    for _ in 0..ASKED {
-        if let Some((_, ask)) = drawer.draw(&mut s.rng) {
-            s.ask(&ask)?;
+    for _ in 0..TIMES {
+        if let Some((class, ask)) = drawer.draw(&mut s.rng) {
+            let request = s.request_of(Some(class), &ask);
+            let response = s.exchange(&request)?;
+            s.judge(&ask, &request, &response)?;
         }
     }
     Ok(())

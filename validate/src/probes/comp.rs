@@ -4,23 +4,16 @@ use profiles::ask::Ask;
 use profiles::verdict::Verdict;
 
 use super::json::ask;
-use crate::probe::{Outcome, Probe, Scope, Stage};
+use crate::probe::{BLANK, Outcome, Probe};
 use crate::session::Session;
 
 /// What the load sends.
 const LOAD: &str = "gzip, br";
 
 const BASE: Probe = Probe {
-    id: "",
-    version: 1,
     profiles: &["json-comp"],
-    scope: Scope::Once,
-    stage: Stage::Calm,
-    rule: "",
     source: "contract, profile json-comp; RFC 9110 section 12.5.3",
-    legal: "",
-    hint: "",
-    run: |_| Ok(()),
+    ..BLANK
 };
 
 pub(super) const PROBES: &[Probe] = &[
@@ -82,7 +75,7 @@ pub(super) const PROBES: &[Probe] = &[
 fn draw(s: &mut Session<'_>, accept: Option<&str>) -> Ask {
     // From 20 items on, every compressor finds something to save.
     let (count, m) = (s.rng.between(20, 50), s.rng.between(1, 99));
-    ask(count, Some(m), accept)
+    ask(s, count, Some(m), accept)
 }
 
 fn each(s: &mut Session<'_>, accepts: &[&str]) -> Outcome {

@@ -6,9 +6,9 @@ use profiles::ask::Ask;
 use profiles::profile::Framing;
 use profiles::verdict::Verdict;
 
-use super::{PLAIN, SUM};
+use super::{ASKED, SUM};
 use crate::http::Request;
-use crate::probe::{Outcome, Probe, Scope, Stage};
+use crate::probe::{BLANK, Outcome, Probe, Scope, Stage};
 use crate::session::Session;
 
 /// Requests of the profile's mix on one connection.
@@ -24,10 +24,9 @@ const SURPLUS_WAIT: Duration = Duration::from_millis(60);
 pub(super) const PROBES: &[Probe] = &[
     Probe {
         id: "conn.keep",
-        version: 1,
-        profiles: PLAIN,
+        version: 2,
+        profiles: ASKED,
         scope: Scope::Each,
-        stage: Stage::Calm,
         rule: "A connection is kept for many requests of the profile's own \
                mix, each answered rightly and once.",
         source: "RFC 9112 section 9.3; the profile's definition",
@@ -35,13 +34,12 @@ pub(super) const PROBES: &[Probe] = &[
         hint: "keep the connection open, consume each request to its last \
                byte, and answer it once",
         run: keep,
+        ..BLANK
     },
     Probe {
         id: "conn.close",
         version: 1,
         profiles: SUM,
-        scope: Scope::Once,
-        stage: Stage::Calm,
         rule: "A request with Connection: close is answered, and then the \
                server closes the connection.",
         source: "RFC 9112 section 9.6",
@@ -49,12 +47,12 @@ pub(super) const PROBES: &[Probe] = &[
         hint: "close the connection after the answer when the request says \
                Connection: close",
         run: close,
+        ..BLANK
     },
     Probe {
         id: "conn.reset",
         version: 1,
         profiles: &["limited-conn"],
-        scope: Scope::Once,
         stage: Stage::Rough,
         rule: "Connections that the client resets after ten answers harm \
                no later one.",
@@ -63,17 +61,18 @@ pub(super) const PROBES: &[Probe] = &[
         hint: "treat a reset as the end of one connection, not of a worker \
                or of the server",
         run: reset,
+        ..BLANK
     },
 ];
 
 fn keep(s: &mut Session<'_>) -> Outcome {
     let mut drawer = s.drawer()?;
-    let mut conn = s.open()?;
+    let mut conn = s.link()?;
     let mut sent = 0;
     let mut last = None;
     for i in 0..KEPT {
-        let Some((_, ask)) = drawer.draw(&mut s.rng) else { break };
-        let request = s.request(&ask);
+        let Some((class, ask)) = drawer.draw(&mut s.rng) else { break };
+        let request = s.request_of(Some(class), &ask);
         sent += request.bytes.len() as u64;
         if i > 1 && sent > KEPT_BYTES {
             break;

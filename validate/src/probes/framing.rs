@@ -5,20 +5,15 @@ use profiles::verdict::Verdict;
 
 use super::SUM;
 use crate::http::{Conn, Fault, Request, Response};
-use crate::probe::{Miss, Outcome, Probe, Scope, Stage};
+use crate::probe::{BLANK, Miss, Outcome, Probe, Stage};
 use crate::session::{Session, summary};
 
 const BASE: Probe = Probe {
-    id: "",
-    version: 1,
     profiles: SUM,
-    scope: Scope::Once,
     stage: Stage::Rough,
-    rule: "",
     source: "RFC 9112 section 6.3",
     legal: "4xx, 5xx or a close; silence is a warning",
-    hint: "",
-    run: |_| Ok(()),
+    ..BLANK
 };
 
 pub(super) const PROBES: &[Probe] = &[

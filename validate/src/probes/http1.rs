@@ -7,21 +7,11 @@ use profiles::verdict::Verdict;
 
 use super::SUM;
 use crate::http::{Fault, Request};
-use crate::probe::{Outcome, Probe, Scope, Stage};
+use crate::probe::{BLANK, Outcome, Probe};
 use crate::session::{Session, summary};
 
-const BASE: Probe = Probe {
-    id: "",
-    version: 1,
-    profiles: SUM,
-    scope: Scope::Once,
-    stage: Stage::Calm,
-    rule: "",
-    source: "",
-    legal: "200 and the sum",
-    hint: "",
-    run: |_| Ok(()),
-};
+const BASE: Probe =
+    Probe { profiles: SUM, source: "", legal: "200 and the sum", ..BLANK };
 
 pub(super) const PROBES: &[Probe] = &[
     Probe {

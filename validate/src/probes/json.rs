@@ -4,23 +4,22 @@
 use profiles::ask::Ask;
 use profiles::verdict::Verdict;
 
-use crate::probe::{Outcome, Probe, Scope, Stage};
+use super::JSON;
+use crate::probe::{BLANK, Outcome, Probe};
 use crate::session::{Session, summary};
 
 /// Large enough that totals pass 32 bits.
 const LARGE: i64 = 1_000_000;
 
+/// Those whose documents take a multiplier.
+const MULTIPLIED: &[&str] =
+    &["json", "json-comp", "json-tls", "json-h2c", "api-4", "api-16"];
+
 const BASE: Probe = Probe {
-    id: "",
-    version: 1,
-    profiles: &["json", "json-comp"],
-    scope: Scope::Once,
-    stage: Stage::Calm,
-    rule: "",
+    profiles: JSON,
     source: "contract, endpoint JSON",
     legal: "200, application/json, and the whole document",
-    hint: "",
-    run: |_| Ok(()),
+    ..BLANK
 };
 
 pub(super) const PROBES: &[Probe] = &[
@@ -35,6 +34,7 @@ pub(super) const PROBES: &[Probe] = &[
     },
     Probe {
         id: "json.multiplier",
+        profiles: MULTIPLIED,
         rule: "The total of an item is price × quantity × m, for every m. \
                Documents or totals prepared for one m are found out here; \
                items that are only kept in memory are not, and may be.",
@@ -69,9 +69,14 @@ pub(super) const PROBES: &[Probe] = &[
     },
 ];
 
-pub(super) fn ask(count: i64, m: Option<i64>, accept: Option<&str>) -> Ask {
+pub(super) fn ask(
+    s: &Session<'_>,
+    count: i64,
+    m: Option<i64>,
+    accept: Option<&str>,
+) -> Ask {
     Ask::Json {
-        path: "/json/".into(),
+        path: s.json_path().into(),
         count: count.clamp(0, 50) as u32,
         multiplier: m,
         accept_encoding: accept.map(Into::into),
@@ -82,13 +87,14 @@ pub(super) fn ask(count: i64, m: Option<i64>, accept: Option<&str>) -> Ask {
 fn document(s: &mut Session<'_>) -> Outcome {
     let counts = [1, 50, s.rng.between(2, 9), s.rng.between(10, 49)];
     for count in counts {
-        let m = s.rng.between(2, 99);
-        s.ask(&ask(count, Some(m), None))?;
+        let m = s.multiplier(2, 99);
+        s.ask(&ask(s, count, m, None))?;
     }
-    let mut conn = s.open()?;
+    let mut link = s.link()?;
     for _ in 0..4 {
-        let (count, m) = (s.rng.between(1, 50), s.rng.between(1, 99));
-        s.ask_on(&mut conn, &ask(count, Some(m), None))?;
+        let (count, m) = (s.rng.between(1, 50), s.multiplier(1, 99));
+        let ask = ask(s, count, m, None);
+        s.ask_on(&mut link, &ask)?;
     }
     Ok(())
 }
@@ -99,7 +105,7 @@ fn multiplier(s: &mut Session<'_>) -> Outcome {
     ms.push(s.rng.between(LARGE / 2, LARGE));
     s.rng.shuffle(&mut ms);
     for m in ms {
-        s.ask(&ask(count, Some(m), None))?;
+        s.ask(&ask(s, count, Some(m), None))?;
     }
     Ok(())
 }
@@ -107,7 +113,7 @@ fn multiplier(s: &mut Session<'_>) -> Outcome {
 fn default(s: &mut Session<'_>) -> Outcome {
     for _ in 0..2 {
         let count = s.rng.between(1, 50);
-        s.ask(&ask(count, None, None))?;
+        s.ask(&ask(s, count, None, None))?;
     }
     Ok(())
 }
@@ -115,7 +121,7 @@ fn default(s: &mut Session<'_>) -> Outcome {
 fn non_numeric(s: &mut Session<'_>) -> Outcome {
     let n = s.rng.between(1, 50);
     for count in ["abc".into(), format!("x{n}")] {
-        let request = s.get(&format!("/json/{count}?m=2"));
+        let request = s.get(&format!("{}{count}", s.json_path()));
         let response = s.exchange(&request)?;
         let miss = s.miss(&request, "400 or 404", summary(&response));
         match response.status {
@@ -129,14 +135,15 @@ fn non_numeric(s: &mut Session<'_>) -> Outcome {
 
 fn range(s: &mut Session<'_>) -> Outcome {
     let (over, under) = (s.rng.between(51, 5000), s.rng.between(-99, -1));
-    let m = s.rng.between(2, 9);
+    let m = s.multiplier(2, 9);
+    let query = m.map(|m| format!("?m={m}")).unwrap_or_default();
     for count in [over, 0, under] {
-        let request = s.get(&format!("/json/{count}?m={m}"));
+        let request = s.get(&format!("{}{count}{query}", s.json_path()));
         let response = s.exchange(&request)?;
         if matches!(response.status, 400 | 404) {
             continue;
         }
-        let ask = ask(count, Some(m), None);
+        let ask = ask(s, count, m, None);
         s.judge(&ask, &request, &response).map_err(|mut miss| {
             miss.expected.push_str("; or 400 or 404");
             miss

@@ -40,15 +40,67 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Probe> {
     .flatten()
 }
 
-/// The profiles whose endpoint is `/baseline11`.
+/// The profiles that send sums to `/baseline11`, bodies among them.
 const SUM: &[&str] = &["baseline", "limited-conn"];
-/// Every profile over cleartext HTTP/1.1 without a database.
-const PLAIN: &[&str] = &[
+/// Sums by GET, on every transport.
+const SUM_GET: &[&str] = &[
+    "baseline",
+    "limited-conn",
+    "api-4",
+    "api-16",
+    "baseline-h2",
+    "baseline-h2c",
+    "baseline-h3",
+    "gateway-64",
+    "gateway-h3",
+    "production-stack",
+];
+/// Documents, on every transport.
+const JSON: &[&str] = &[
+    "json",
+    "json-comp",
+    "json-tls",
+    "json-h2c",
+    "api-4",
+    "api-16",
+    "gateway-64",
+    "gateway-h3",
+    "production-stack",
+];
+/// Static files, on every transport.
+const STATIC: &[&str] = &[
+    "static",
+    "static-h2",
+    "static-h3",
+    "gateway-64",
+    "gateway-h3",
+    "production-stack",
+];
+/// Every profile that is asked in requests and answers.
+const ASKED: &[&str] = &[
     "baseline",
     "pipelined",
     "limited-conn",
     "json",
     "json-comp",
+    "json-tls",
     "upload",
     "static",
+    "async-db",
+    "crud",
+    "api-4",
+    "api-16",
+    "baseline-h2",
+    "static-h2",
+    "baseline-h2c",
+    "json-h2c",
+    "baseline-h3",
+    "static-h3",
+    "gateway-64",
+    "gateway-h3",
+    "production-stack",
+    "unary-grpc",
+    "unary-grpc-tls",
+    "stream-grpc",
+    "stream-grpc-tls",
 ];

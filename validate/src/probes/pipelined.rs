@@ -6,23 +6,16 @@ use profiles::ask::Ask;
 use profiles::profile::Framing;
 
 use crate::http::{Conn, Request};
-use crate::probe::{Outcome, Probe, Scope, Stage};
+use crate::probe::{BLANK, Outcome, Probe};
 use crate::session::{Session, summary};
 
 /// The profile's requests in flight.
 const DEPTH: usize = 16;
 
 const BASE: Probe = Probe {
-    id: "",
-    version: 1,
     profiles: &["pipelined"],
-    scope: Scope::Once,
-    stage: Stage::Calm,
-    rule: "",
     source: "contract, profile pipelined",
-    legal: "",
-    hint: "",
-    run: |_| Ok(()),
+    ..BLANK
 };
 
 pub(super) const PROBES: &[Probe] = &[

@@ -13,7 +13,7 @@ use super::sweep::Sweep;
 use super::upload::draw;
 use super::{SUM, json};
 use crate::http::{Request, Style, encode};
-use crate::probe::{Outcome, Probe, Scope, Stage};
+use crate::probe::{BLANK, Outcome, Probe};
 use crate::session::Session;
 
 /// Between the bytes of a request sent byte by byte.
@@ -24,17 +24,12 @@ const FRAMINGS: [Option<Framing>; 3] =
     [None, Some(Framing::Length), Some(Framing::Chunked)];
 
 const BASE: Probe = Probe {
-    id: "",
-    version: 1,
     profiles: SUM,
-    scope: Scope::Once,
-    stage: Stage::Calm,
-    rule: "",
     source: "RFC 9112 section 2.2: a message is a sequence of octets",
     legal: "the right answer, wherever the request is cut",
     hint: "keep what was read and go on when the next bytes come; a read may \
            end anywhere, also between CR and LF and in a chunk-size line",
-    run: |_| Ok(()),
+    ..BLANK
 };
 
 pub(super) const PROBES: &[Probe] = &[
@@ -147,10 +142,10 @@ fn documents(s: &mut Session<'_>) -> Outcome {
     let mut sweep = Sweep::new();
     let (count, m) = (s.rng.between(1, 50), s.rng.between(1, 99));
     let accept = s.judged_for(&["json-comp"]).then_some("gzip, br");
-    let ask = json::ask(count, Some(m), accept);
+    let ask = json::ask(s, count, Some(m), accept);
     let request = s.request(&ask);
     one(s, &mut sweep, "GET", &request, &ask)?;
-    let ask = json::ask(count, None, None);
+    let ask = json::ask(s, count, None, None);
     let request = s.request(&ask);
     one(s, &mut sweep, "GET without m", &request, &ask)?;
     sweep.outcome()

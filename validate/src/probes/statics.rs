@@ -3,25 +3,20 @@
 use profiles::ask::Ask;
 use profiles::data::STATIC_FILES;
 
+use super::STATIC;
 use super::comp::names_vary;
 use super::sum_forms::head_of;
-use crate::probe::{Miss, Outcome, Probe, Scope, Stage};
+use crate::probe::{BLANK, Miss, Outcome, Probe};
 use crate::session::{Session, summary};
 
 /// What the load sends.
 const LOAD: &str = "br;q=1, gzip;q=0.8";
 
 const BASE: Probe = Probe {
-    id: "",
-    version: 1,
-    profiles: &["static"],
-    scope: Scope::Once,
-    stage: Stage::Calm,
-    rule: "",
+    profiles: STATIC,
     source: "contract, endpoint STATIC",
     legal: "200, the content type of the table, and the file's exact bytes",
-    hint: "",
-    run: |_| Ok(()),
+    ..BLANK
 };
 
 pub(super) const PROBES: &[Probe] = &[
@@ -88,7 +83,7 @@ fn file(file: usize, accept: Option<&str>) -> Ask {
 
 /// All files, in an order of their own, on one connection.
 fn every(s: &mut Session<'_>, accept: Option<&str>) -> Outcome {
-    let mut conn = s.open()?;
+    let mut conn = s.link()?;
     for i in order(s)? {
         s.ask_on(&mut conn, &file(i, accept))?;
     }
@@ -118,7 +113,7 @@ fn codings(s: &mut Session<'_>) -> Outcome {
         "identity",
         "br;q=0.0, gzip;q=0, *;q=0.1",
     ];
-    let mut conn = s.open()?;
+    let mut conn = s.link()?;
     for (n, i) in order(s)?.into_iter().enumerate() {
         // Each file with the two single codings, and with one of the rest.
         for accept in [lists[0], lists[1], lists[2 + n % 5]] {

@@ -5,31 +5,27 @@ use std::collections::BTreeSet;
 use profiles::ask::Ask;
 use profiles::profile::Framing;
 
-use super::SUM;
+use super::{SUM, SUM_GET};
 use crate::http::{Request, Style, encode};
-use crate::probe::{Outcome, Probe, Scope, Stage};
+use crate::probe::{BLANK, Outcome, Probe};
 use crate::session::Session;
 
 const FAR: i64 = 1 << 60;
 const LEGAL: &str = "200, text/plain, and a body of the decimal sum alone";
 
 const BASE: Probe = Probe {
-    id: "",
-    version: 1,
     profiles: SUM,
-    scope: Scope::Once,
-    stage: Stage::Calm,
-    rule: "",
     source: "contract, endpoint SUM",
     legal: LEGAL,
-    hint: "",
-    run: |_| Ok(()),
+    ..BLANK
 };
 
 pub(super) const PROBES: &[Probe] = &[
     Probe {
         id: "sum.get",
-        rule: "GET /baseline11 answers the sum of the query parameters a \
+        version: 2,
+        profiles: SUM_GET,
+        rule: "GET on the path of sums answers the sum of the query parameters a \
                and b: status, content type and the whole body.",
         hint: "answer 200 and text/plain, with the sum and no other byte \
                in the body",
@@ -55,6 +51,8 @@ pub(super) const PROBES: &[Probe] = &[
     },
     Probe {
         id: "sum.wide",
+        version: 2,
+        profiles: SUM_GET,
         rule: "Operands and sums are signed 64-bit integers: zero, \
                negative, of one digit and of nineteen.",
         hint: "parse with a full 64-bit signed parser; do not assume a \
@@ -64,6 +62,8 @@ pub(super) const PROBES: &[Probe] = &[
     },
     Probe {
         id: "sum.params",
+        version: 2,
+        profiles: SUM_GET,
         rule: "Query parameters may come in any order, and parameters other \
                than a and b are ignored.",
         hint: "look the parameters up by their whole name, not by position",
@@ -111,6 +111,7 @@ fn wide(s: &mut Session<'_>) -> Outcome {
     let far = s.rng.between(FAR, 2 * FAR);
     let short = i64::from(i16::MAX) + s.rng.between(1, 999);
     let int = i64::from(i32::MAX) + s.rng.between(1, 999_999);
+    let bodies = SUM.contains(&s.profile.name.as_str());
     let pairs = [
         (0, 0, None),
         (digit, -digit, None),
@@ -123,8 +124,9 @@ fn wide(s: &mut Session<'_>) -> Outcome {
         (i64::MIN, digit, None),
     ];
     for (a, b, third) in pairs {
-        let body = third.map(|v| (v, Framing::Length));
-        s.ask(&Ask::Sum { path: "/baseline11".into(), a, b, body })?;
+        // Only these profiles send bodies; the rest is asked of all.
+        let body = third.map(|v| (v, Framing::Length)).filter(|_| bodies);
+        s.ask(&Ask::Sum { path: s.sum_path().into(), a, b, body })?;
     }
     Ok(())
 }
@@ -147,7 +149,8 @@ fn params(s: &mut Session<'_>) -> Outcome {
             2 => format!("aa={c}&b={b}&ab={c}&a={a}"),
             _ => format!("x=&b={b}&ba={c}&a={a}&y"),
         };
-        target(s, &ask, &format!("/baseline11?{query}"))?;
+        let path = s.sum_path();
+        target(s, &ask, &format!("{path}?{query}"))?;
     }
     Ok(())
 }
@@ -159,8 +162,9 @@ fn cache(s: &mut Session<'_>) -> Outcome {
         bodies.insert(s.rng.between(100, 999));
     }
     let bodies: Vec<i64> = bodies.into_iter().collect();
+    let path = s.sum_path();
     let ask = |v: i64, framing| Ask::Sum {
-        path: "/baseline11".into(),
+        path: path.into(),
         a,
         b,
         body: Some((v, framing)),

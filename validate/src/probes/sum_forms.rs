@@ -6,21 +6,11 @@ use profiles::verdict::Verdict;
 
 use super::SUM;
 use crate::http::{Request, Style, encode};
-use crate::probe::{Outcome, Probe, Scope, Stage};
+use crate::probe::{BLANK, Outcome, Probe};
 use crate::session::{Session, summary};
 
-const BASE: Probe = Probe {
-    id: "",
-    version: 1,
-    profiles: SUM,
-    scope: Scope::Once,
-    stage: Stage::Calm,
-    rule: "",
-    source: "contract, endpoint SUM",
-    legal: "",
-    hint: "",
-    run: |_| Ok(()),
-};
+const BASE: Probe =
+    Probe { profiles: SUM, source: "contract, endpoint SUM", ..BLANK };
 
 pub(super) const PROBES: &[Probe] = &[
     Probe {
@@ -157,7 +147,7 @@ pub(super) fn head_of(
     after: &Ask,
 ) -> Outcome {
     let request = Request::new("HEAD", target, &s.host, "");
-    let mut conn = s.open()?;
+    let mut conn = s.link()?;
     let response = s.exchange_on(&mut conn, &request)?;
     let found = response.header("content-type").unwrap_or("");
     let right = found.split(';').next().unwrap_or("").trim();

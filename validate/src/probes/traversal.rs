@@ -1,14 +1,15 @@
 //! `/static/`: nothing outside of the folder is ever served.
 
+use super::STATIC;
 use crate::http::{Fault, Request};
-use crate::probe::{Outcome, Probe, Scope, Stage};
+use crate::link::Exchange as _;
+use crate::probe::{BLANK, Outcome, Probe, Stage};
 use crate::session::{Session, summary};
 
 pub(super) const PROBES: &[Probe] = &[Probe {
     id: "static.traversal",
     version: 1,
-    profiles: &["static"],
-    scope: Scope::Once,
+    profiles: STATIC,
     stage: Stage::Rough,
     rule: "No path under /static/ leads out of the folder, in any spelling.",
     source: "contract, endpoint STATIC; RFC 9110 section 17.3",
@@ -16,6 +17,7 @@ pub(super) const PROBES: &[Probe] = &[Probe {
     hint: "decode the path once, refuse `..`, backslashes and absolute \
            paths, and only then open the file",
     run,
+    ..BLANK
 }];
 
 /// Paths below `/static/`, first to the dataset beside the folder, then to a
@@ -48,16 +50,16 @@ fn run(s: &mut Session<'_>) -> Outcome {
 }
 
 fn refused(s: &mut Session<'_>, request: &Request) -> Outcome {
-    let mut conn = s.open()?;
+    let mut conn = s.link()?;
     s.asked.get_or_insert_with(|| request.shown());
     let by = s.deadline();
-    conn.send(&request.bytes, by);
-    match conn.receive(false, by) {
+    match conn.exchange(request, by) {
         Ok(response) if response.is_success() => {
             let expected = "anything but success";
             Err(s.miss(request, expected, summary(&response)))
         }
-        Ok(_) | Err(Fault::Ended { .. }) => Ok(()),
+        Ok(_) => Ok(()),
+        Err(Fault::Ended { .. } | Fault::Reset(_) | Fault::Goaway(_)) => Ok(()),
         Err(fault) => Err(s.faulty(request, &fault)),
     }
 }

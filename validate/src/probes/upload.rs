@@ -5,20 +5,14 @@ use profiles::data::UPLOAD_BODY_BYTES;
 use profiles::profile::Framing;
 
 use crate::http::{Request, Style, encode};
-use crate::probe::{Outcome, Probe, Scope, Stage};
+use crate::probe::{BLANK, Outcome, Probe};
 use crate::session::Session;
 
 const BASE: Probe = Probe {
-    id: "",
-    version: 1,
     profiles: &["upload"],
-    scope: Scope::Once,
-    stage: Stage::Calm,
-    rule: "",
     source: "contract, profile upload",
     legal: "200, text/plain, and the number of body bytes",
-    hint: "",
-    run: |_| Ok(()),
+    ..BLANK
 };
 
 pub(super) const PROBES: &[Probe] = &[

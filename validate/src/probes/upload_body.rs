@@ -7,7 +7,7 @@ use profiles::verdict::Verdict;
 
 use super::upload::draw;
 use crate::http::{Fault, Request, wait_read};
-use crate::probe::{Outcome, Probe, Scope, Stage};
+use crate::probe::{BLANK, Outcome, Probe, Stage};
 use crate::session::{Session, summary};
 
 /// An answer within this, while the body is held back, is too early.
@@ -15,16 +15,9 @@ const HELD_BACK: Duration = Duration::from_millis(150);
 const ABORTS: usize = 8;
 
 const BASE: Probe = Probe {
-    id: "",
-    version: 1,
     profiles: &["upload"],
-    scope: Scope::Once,
-    stage: Stage::Calm,
-    rule: "",
     source: "contract, profile upload",
-    legal: "",
-    hint: "",
-    run: |_| Ok(()),
+    ..BLANK
 };
 
 pub(super) const PROBES: &[Probe] = &[

@@ -6,4 +6,6 @@ mod support;
 
 mod gallery;
 mod honest;
+mod http1;
+mod row;
 mod verdicts;

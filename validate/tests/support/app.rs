@@ -30,6 +30,7 @@ pub struct Local {
 }
 
 impl App {
+    /// Serves the paths that begin with `serves`.
     pub fn new(cheat: Cheat, data: &'static Data, serves: &'static str) -> App {
         App {
             cheat,
@@ -54,7 +55,8 @@ impl App {
         if r.old && self.cheat == Cheat::Unusual {
             return Reply::status(505);
         }
-        if let Some(count) = r.path.strip_prefix("/json/") {
+        let path = r.path.strip_prefix("/public").unwrap_or(&r.path);
+        if let Some(count) = path.strip_prefix("/json/") {
             return self.method(r, &["GET"], || self.json(count, r, local));
         }
         if let Some(name) = r.path.strip_prefix("/static/") {
@@ -63,6 +65,9 @@ impl App {
         match &r.path[..] {
             "/baseline11" => {
                 self.method(r, &["GET", "POST"], || self.sum(r, b))
+            }
+            "/baseline2" | "/public/baseline" => {
+                self.method(r, &["GET"], || self.sum(r, b))
             }
             "/pipeline" => self.method(r, &["GET"], || {
                 Reply::text(match self.cheat {

@@ -1,10 +1,10 @@
 //! A small HTTP/1.1 server that is right in everything but its cheat.
 
-mod app;
+pub mod app;
 pub mod cheat;
 pub mod data;
-mod reply;
-mod wire;
+pub mod reply;
+pub mod wire;
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};

@@ -48,6 +48,25 @@ pub struct Body {
     pub kept: Vec<u8>,
 }
 
+impl Request {
+    /// A request that came over another transport than HTTP/1.1.
+    #[allow(dead_code, reason = "until every transport has a twin")]
+    pub fn new(method: &str, target: &str, accept: Option<&str>) -> Request {
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        Request {
+            method: method.into(),
+            path: path.into(),
+            query: query.into(),
+            old: false,
+            close: false,
+            accept: accept.map(Into::into),
+            framing: Framing::None,
+            long_header: false,
+            doubtful: false,
+        }
+    }
+}
+
 pub struct Reader<'a> {
     stream: &'a TcpStream,
     pub bytes: Vec<u8>,
