@@ -42,6 +42,7 @@ use shot::{Ended, Halt, Range, shoot};
 pub use contestants::{Gate, Lost, NoVerdict};
 pub use events::{Event, Observer, Silent};
 pub use gun::{CLOSED, Gun, Loadgen, Misfire, OPENED};
+pub use ready::{Greet, only_http1};
 pub use serve::{NotServed, Place, Served, serve};
 pub use watching::{Watched, Watching};
 
@@ -71,6 +72,8 @@ pub struct BenchRequest<'a> {
     pub arena: String,
     /// The wish to stop.
     pub interrupt: &'a Interrupt,
+    /// Asks whether a server answers in what is not cleartext HTTP/1.1.
+    pub greet: Greet,
 }
 
 /// How a run went.
@@ -195,8 +198,9 @@ fn all(
     store.put_run(run).map_err(problem)?;
     let data = DataPaths::under(request.data_dir);
     let settings = &request.plan.settings;
+    let place = Place::new(host, Some(request.rig), &data, &run.run, interrupt);
     let range = Range {
-        place: Place::new(host, Some(request.rig), &data, &run.run, interrupt),
+        place: Place { greet: request.greet, ..place },
         gun: request.gun,
         pools: &request.rig.pools,
         data_dir: request.data_dir,

@@ -12,6 +12,7 @@
 //! line and the site, out of the same definitions that are run.
 
 mod end;
+mod greet;
 mod grpc;
 mod http;
 mod http2;
@@ -27,7 +28,8 @@ mod tape;
 mod target;
 mod tls;
 
+pub use greet::greet;
 pub use probe::{Rule, can_judge, rules};
 pub use run::{Options, Progress, Replay, replay, validate};
 pub use tape::{Line, Said};
-pub use target::{Stack, Target};
+pub use target::{Stack, Target, certificate};

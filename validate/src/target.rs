@@ -6,6 +6,9 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+
 /// The services of a stack, as far as the judge may touch them.
 pub trait Stack: Send + Sync {
     /// Stops a service from running on, without ending it.
@@ -91,6 +94,17 @@ impl Target {
     pub fn with_stack(self, stack: Arc<dyn Stack>) -> Target {
         Target { stack: Some(stack), ..self }
     }
+}
+
+/// The first certificate of a PEM text, in DER.
+///
+/// # Errors
+///
+/// If there is none, or it is broken.
+pub fn certificate(pem: &[u8]) -> Result<Vec<u8>, String> {
+    CertificateDer::from_pem_slice(pem)
+        .map(|found| found.as_ref().to_vec())
+        .map_err(|why| why.to_string())
 }
 
 impl fmt::Debug for Target {

@@ -115,15 +115,21 @@ pub struct Validate {
     /// Where all inputs of the probes come from; default: drawn and printed.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Validate a server that already runs, e.g. http://127.0.0.1:8080;
-    /// needs exactly one entry, which says what it subscribes to.
-    #[arg(long, value_name = "URL")]
-    pub target: Option<String>,
+    /// Validate a server that already runs: http://HOST has the ports of the
+    /// contract, 8443=HOST:PORT puts one elsewhere; database=URL, auth=HOST:PORT,
+    /// secret=TEXT, certificate=FILE and statics=DIR say what is beside it.
+    /// May be repeated. Needs exactly one entry, which says what it serves.
+    #[arg(long, value_name = "TARGET")]
+    pub target: Vec<String>,
+    /// Ask only this probe, once, and print every byte of the exchange; with
+    /// --seed it asks what that run asked.
+    #[arg(long, value_name = "PROBE")]
+    pub replay: Option<String>,
     /// Print the rule of every probe and ask nothing.
     #[arg(long)]
     pub rules: bool,
     /// JSON on stdout: one document a line, one an entry
-    /// (schemas/validate.json).
+    /// (schemas/validate.json, and schemas/rules.json with --rules).
     #[arg(long)]
     pub json: bool,
 }

@@ -58,12 +58,21 @@ pub fn belongs_to(port: u16, pids: &[i32]) -> Result<(), String> {
     }
 }
 
-/// Everyone who listens on a TCP port of this machine.
+/// The kernel's tables of sockets, and the state in them of one that hears
+/// from anybody: TCP's LISTEN, and UDP's of a socket without a peer.
+const TABLES: [(&str, &str); 4] = [
+    ("/proc/net/tcp", "0A"),
+    ("/proc/net/tcp6", "0A"),
+    ("/proc/net/udp", "07"),
+    ("/proc/net/udp6", "07"),
+];
+
+/// Everyone who listens on a port of this machine, TCP or UDP.
 pub fn holders(port: u16) -> Vec<Holder> {
     let mut listeners = BTreeSet::new();
-    for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
+    for (table, listens) in TABLES {
         let text = fs::read_to_string(table).unwrap_or_default();
-        listeners.extend(parse(&text, port));
+        listeners.extend(parse(&text, port, listens));
     }
     if listeners.is_empty() {
         return Vec::new();
@@ -87,9 +96,8 @@ pub fn holders(port: u16) -> Vec<Holder> {
     found
 }
 
-/// The listening sockets on `port` in a table of `/proc/net`.
-fn parse(table: &str, port: u16) -> Vec<Listener> {
-    const LISTEN: &str = "0A";
+/// The sockets on `port` in a table of `/proc/net` that are in this state.
+fn parse(table: &str, port: u16, listens: &str) -> Vec<Listener> {
     table
         .lines()
         .skip(1)
@@ -97,7 +105,7 @@ fn parse(table: &str, port: u16) -> Vec<Listener> {
             let fields: Vec<&str> = line.split_whitespace().collect();
             let (_, hex) = fields.get(1)?.rsplit_once(':')?;
             let at = u16::from_str_radix(hex, 16).ok()?;
-            (at == port && *fields.get(3)? == LISTEN).then_some(())?;
+            (at == port && *fields.get(3)? == listens).then_some(())?;
             Some(Listener {
                 uid: fields.get(7)?.parse().ok()?,
                 inode: fields.get(9)?.parse().ok()?,
@@ -122,7 +130,7 @@ fn sockets(pid: i32) -> BTreeSet<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::TcpListener;
+    use std::net::{TcpListener, UdpSocket};
 
     #[test]
     fn the_holder_of_a_port_is_named_and_no_entry_is_blamed() {
@@ -140,12 +148,21 @@ mod tests {
     }
 
     #[test]
+    fn a_port_may_be_held_over_udp() {
+        let socket = UdpSocket::bind(("127.0.0.1", 0)).unwrap();
+        let port = socket.local_addr().unwrap().port();
+        let me = std::process::id() as i32;
+        assert_eq!(belongs_to(port, &[me]), Ok(()));
+        assert!(free(port).is_err());
+    }
+
+    #[test]
     fn only_listening_sockets_of_that_port_are_read() {
         let table = "  sl  local_address rem_address   st ...\n\
           0: 0100007F:1F90 00000000:0000 0A 0:0 00:0 0 33 0 77 1 0\n\
           1: 0100007F:1F90 0100007F:9999 01 0:0 00:0 0 33 0 78 1 0\n\
           2: 0100007F:0050 00000000:0000 0A 0:0 00:0 0 33 0 79 1 0\n\
           3: cut";
-        assert_eq!(parse(table, 8080), [Listener { inode: 77, uid: 33 }]);
+        assert_eq!(parse(table, 8080, "0A"), [Listener { inode: 77, uid: 33 }]);
     }
 }

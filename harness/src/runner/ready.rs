@@ -1,7 +1,8 @@
 //! Waiting until a server answers in the profile's own protocol.
 //!
-//! A small client of its own: any complete HTTP/1.1 answer will do. Whether
-//! it is the right one is for the judge and the gun to say.
+//! Over cleartext HTTP/1.1 by a small client of its own: any complete answer
+//! will do. Other protocols are spoken by whoever the place was given.
+//! Whether an answer is right is for the judge and the gun to say.
 
 use std::{
     io::{ErrorKind, Read, Write},
@@ -10,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use profiles::profile::Profile;
+use profiles::profile::{Profile, Protocol};
 
 use crate::{
     host::{Exit, Server},
@@ -51,18 +52,41 @@ pub enum NotReady {
     Interrupted,
 }
 
+/// Asks once, within the time given, whether anything answers there in the
+/// profile's protocol; the text says why not.
+pub type Greet = fn(SocketAddr, &Profile, Duration) -> Result<(), String>;
+
+/// Speaks cleartext HTTP/1.1 alone.
+pub fn only_http1(
+    _: SocketAddr,
+    profile: &Profile,
+    _: Duration,
+) -> Result<(), String> {
+    Err(format!("{:?} is not spoken here", profile.protocol))
+}
+
 /// Waits until `server` answers a request of `profile` at `address`.
 pub fn wait(
     server: &mut dyn Server,
     address: SocketAddr,
     profile: &Profile,
+    greet: Greet,
     limit: Duration,
     interrupt: &Interrupt,
 ) -> Result<(), NotReady> {
     let request = request(profile);
+    let plain =
+        matches!(profile.protocol, Protocol::Http1 | Protocol::Websocket);
+    let ask = || match plain {
+        true => ask(address, &request),
+        false => match greet(address, profile, ONE_TRY) {
+            Ok(()) => Try::Answered,
+            Err(why) => Try::Not(why),
+        },
+    };
     let started = Instant::now();
     loop {
-        let last = match ask(address, &request) {
+        let last = match ask() {
             Try::Answered => return Ok(()),
             Try::OtherProtocol(first) => {
                 return Err(NotReady::OtherProtocol(first));

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 
 use profiles::{entry::Entry, profile::Profile};
 
-use super::ready::{self, NotReady};
+use super::ready::{self, Greet, NotReady};
 use crate::{
     host::{Artifact, DataPaths, Host, HostError, Launch, Server, ports},
     interrupt::Interrupt,
@@ -32,6 +32,8 @@ pub struct Place<'a> {
     pub interrupt: &'a Interrupt,
     /// How long an entry may take to its first answer.
     pub ready_limit: Duration,
+    /// Speaks what is not cleartext HTTP/1.1.
+    pub greet: Greet,
 }
 
 impl<'a> Place<'a> {
@@ -43,8 +45,8 @@ impl<'a> Place<'a> {
         run: &'a str,
         interrupt: &'a Interrupt,
     ) -> Place<'a> {
-        let ready_limit = ready::LIMIT;
-        Place { host, rig, data, run, interrupt, ready_limit }
+        let (ready_limit, greet) = (ready::LIMIT, ready::only_http1 as Greet);
+        Place { host, rig, data, run, interrupt, ready_limit, greet }
     }
 }
 
@@ -128,25 +130,10 @@ pub fn serve(
     })?;
     shortfalls.extend(server.shortfalls());
     let address = server.address(profile.port);
-    let limit = place.ready_limit;
-    let waited =
-        ready::wait(&mut *server, address, profile, limit, place.interrupt);
+    wait(place, &mut *server, profile)?;
     let ready = started.elapsed();
-    if let Err(why) = waited {
-        let _ = server.stop();
-        if why == NotReady::Interrupted {
-            return Err(NotServed::Interrupted);
-        }
-        return Err(NotServed::Entry {
-            stage: "ready",
-            why: why.to_string(),
-            log_tail: server.log_tail(),
-        });
-    }
     if real {
         let pids = server.pids();
-        ports::belongs_to(profile.port, &pids)
-            .map_err(|why| NotServed::Host(HostError::Unfit(why)))?;
         if let Some(cpus) = &cpus
             && let Some(why) = proc::strayed(&pids, cpus)
         {
@@ -158,6 +145,51 @@ pub fn serve(
         }
     }
     Ok(Served { address, ready, shortfalls, server })
+}
+
+impl Served {
+    /// Waits until the same server answers for another of its profiles, too,
+    /// on that profile's port.
+    ///
+    /// # Errors
+    ///
+    /// If it does not; it is stopped then.
+    pub fn also(
+        &mut self,
+        place: &Place<'_>,
+        profile: &Profile,
+    ) -> Result<(), NotServed> {
+        wait(place, &mut *self.server, profile)
+    }
+}
+
+/// Waits for an answer of `profile`, and proves whose it is.
+fn wait(
+    place: &Place<'_>,
+    server: &mut dyn Server,
+    profile: &Profile,
+) -> Result<(), NotServed> {
+    let address = server.address(profile.port);
+    let (limit, greet) = (place.ready_limit, place.greet);
+    let waited =
+        ready::wait(server, address, profile, greet, limit, place.interrupt);
+    match waited {
+        Ok(()) if place.host.pretends() => Ok(()),
+        Ok(()) => ports::belongs_to(profile.port, &server.pids())
+            .map_err(|why| NotServed::Host(HostError::Unfit(why))),
+        Err(NotReady::Interrupted) => {
+            let _ = server.stop();
+            Err(NotServed::Interrupted)
+        }
+        Err(why) => {
+            let _ = server.stop();
+            Err(NotServed::Entry {
+                stage: "ready",
+                why: why.to_string(),
+                log_tail: server.log_tail(),
+            })
+        }
+    }
 }
 
 fn free_soon(port: u16) -> Result<(), HostError> {

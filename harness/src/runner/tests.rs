@@ -202,6 +202,7 @@ impl Bench {
             data_digest: "d".into(),
             arena: "test".into(),
             interrupt: &self.interrupt,
+            greet: super::only_http1,
         };
         bench(&request, &mut self.gate, &mut Silent)
     }

@@ -93,6 +93,7 @@ pub fn fire(
         data_digest: data_digest()?,
         arena: VERSION.into(),
         interrupt: &session.interrupt,
+        greet: validate::greet,
     };
     let log = place.cache.join("validate.log");
     let seed = plan.seed;
@@ -124,8 +125,10 @@ impl Gate for Judge<'_> {
             profiles: &mine,
             artifact,
             seed: self.seed,
+            only: None,
         };
-        judge::judge(self.session, self.rig, &accused, self.log).map_err(|e| {
+        let judged = judge::judge(self.session, self.rig, &accused, self.log);
+        judged.map(|judged| judged.verdicts).map_err(|e| {
             if self.session.interrupt.raised() {
                 return NoVerdict::Interrupted;
             }

@@ -10,6 +10,7 @@ mod rank;
 mod replay;
 mod select;
 mod site;
+mod target;
 mod validate;
 
 use crate::args::{Args, Command};

@@ -1,20 +1,16 @@
 //! `arena validate`: every probe of the profiles an entry subscribes to.
 
-use std::net::{SocketAddr, ToSocketAddrs as _};
-
 use harness::host::Artifact;
 use harness::rig::Rig;
 use profiles::catalog::Catalog;
 use profiles::entry::Entry;
 use profiles::oracle::Oracle;
 use profiles::profile::Profile;
-use profiles::verdict::Verdicts;
-use validate::{Options, Target};
 
-use super::select;
+use super::{select, target};
 use crate::args::Validate;
 use crate::exit::{Class, fail};
-use crate::judge::{self, Accused};
+use crate::judge::{self, Accused, Judged};
 use crate::place::Place;
 use crate::print;
 use crate::session::{NotBuilt, Session};
@@ -26,26 +22,28 @@ pub fn run(
     quiet: bool,
 ) -> anyhow::Result<Class> {
     if args.rules {
-        return rules();
+        return rules(args.json);
     }
     let (catalog, whole) = place.catalog()?;
     let entries = select::entries(&catalog, &args.entries)?;
     let profiles = select::profiles(&catalog, &args.profile)?;
     let seed = args.seed.unwrap_or_else(select::drawn_seed);
-    let verdicts = match &args.target {
-        Some(url) => vec![running(url, &entries, &profiles, seed)?],
-        None => {
-            started(place, args, quiet, &catalog, &entries, &profiles, seed)?
-        }
+    let only = args.replay.as_deref().map(known).transpose()?;
+    let judged = match &args.target[..] {
+        [] => started(
+            place, args, quiet, &catalog, &entries, &profiles, seed, only,
+        )?,
+        texts => vec![running(texts, &entries, &profiles, seed, only)?],
     };
-    for one in &verdicts {
+    for one in &judged {
         if args.json {
-            print::json_line(one)?;
+            print::json_line(&one.verdicts)?;
         } else {
-            print::text_out(&judge::text(one))?;
+            print::text_out(&judge::exchange(&one.lines))?;
+            print::text_out(&judge::text(&one.verdicts))?;
         }
     }
-    if verdicts.iter().any(|v| v.failed > 0) {
+    if judged.iter().any(|one| one.verdicts.failed > 0) {
         return Ok(Class::Validation);
     }
     // A bad meta file is a fault of the entries asked for only when all were.
@@ -53,6 +51,10 @@ pub fn run(
     Ok(if whole || !asked_all { Class::Done } else { Class::Usage })
 }
 
+#[expect(
+    clippy::too_many_arguments,
+    reason = "one call, all of them different"
+)]
 fn started(
     place: &Place,
     args: &Validate,
@@ -61,7 +63,8 @@ fn started(
     entries: &[&Entry],
     profiles: &[&Profile],
     seed: u64,
-) -> anyhow::Result<Vec<Verdicts>> {
+    only: Option<&str>,
+) -> anyhow::Result<Vec<Judged>> {
     let session = Session::open(place, args.host, quiet)?;
     let rig = Rig::here();
     let log = place.cache.join("validate.log");
@@ -75,12 +78,19 @@ fn started(
             profiles: &profiles,
             artifact,
             seed,
+            only,
         };
         out.push(match session.build(catalog, entry) {
             Ok(made) => judge::judge(&session, &rig, &accused(&made), &log)?,
-            Err(NotBuilt::Entry(why, tail)) => {
-                judge::unbuilt(&accused(&nothing), "entry.build", &why, &tail)
-            }
+            Err(NotBuilt::Entry(why, tail)) => Judged {
+                verdicts: judge::unbuilt(
+                    &accused(&nothing),
+                    "entry.build",
+                    &why,
+                    &tail,
+                ),
+                lines: Vec::new(),
+            },
             Err(NotBuilt::Other(why)) => return Err(why),
         });
     }
@@ -108,13 +118,34 @@ fn chosen<'a>(
     Ok(mine)
 }
 
+/// The id of a probe, if there is one of that name.
+fn known(id: &str) -> anyhow::Result<&'static str> {
+    let rules = validate::rules();
+    if let Some(rule) = rules.iter().find(|rule| rule.id == id) {
+        return Ok(rule.id);
+    }
+    let group = id.split('.').next().unwrap_or_default();
+    let near: Vec<&str> = rules
+        .iter()
+        .map(|rule| rule.id)
+        .filter(|id| id.split('.').next() == Some(group))
+        .collect();
+    let near = match near.is_empty() {
+        true => "`arena validate --rules` lists them".into(),
+        false => format!("those of `{group}` are: {}", near.join(", ")),
+    };
+    let id = print::safe(id);
+    Err(fail(Class::Usage, format!("there is no probe `{id}`; {near}")))
+}
+
 /// Judges a server somebody else started.
 fn running(
-    url: &str,
+    texts: &[String],
     entries: &[&Entry],
     profiles: &[&Profile],
     seed: u64,
-) -> anyhow::Result<Verdicts> {
+    only: Option<&str>,
+) -> anyhow::Result<Judged> {
     let [entry] = entries else {
         return Err(fail(
             Class::Usage,
@@ -122,46 +153,36 @@ fn running(
         ));
     };
     let profiles = chosen(entry, profiles)?;
-    let target = Target::local(address(url)?);
-    let oracle = Oracle::generated();
-    let options = Options::new(seed);
-    let digest = "running";
-    Ok(validate::validate(
-        &entry.name,
-        digest,
-        &target,
-        &profiles,
-        &oracle,
-        &options,
-    ))
-}
-
-fn address(url: &str) -> anyhow::Result<SocketAddr> {
-    let bad = || {
-        fail(
-            Class::Usage,
-            format!(
-                "`{}` is not a target; write http://127.0.0.1:8080",
-                print::safe(url)
-            ),
-        )
+    let target = target::read(texts, &profiles)?;
+    let questions = judge::Questions {
+        entry,
+        digest: "running",
+        target: &target,
+        profiles: &profiles,
+        seed,
+        only,
     };
-    let rest = url.strip_prefix("http://").ok_or_else(bad)?;
-    let rest = rest.trim_end_matches('/');
-    let found = rest.to_socket_addrs().map_err(|_| bad())?;
-    found.into_iter().next().ok_or_else(bad)
+    questions.ask(&Oracle::generated())
 }
 
-fn rules() -> anyhow::Result<Class> {
-    for rule in validate::rules() {
+fn rules(json: bool) -> anyhow::Result<Class> {
+    let rules = validate::rules();
+    if json {
+        print::json(&rules)?;
+        return Ok(Class::Done);
+    }
+    for rule in rules {
+        let announced =
+            rule.announced.map(|day| format!("  only a warning until {day}\n"));
         print::text_out(&format!(
-            "{} (version {}; {})\n  {}\n  source: {}\n  legal: {}\n",
+            "{} (version {}; {})\n  {}\n  source: {}\n  legal: {}\n{}",
             rule.id,
             rule.version,
             rule.profiles.join(", "),
             rule.rule,
             rule.source,
-            rule.legal
+            rule.legal,
+            announced.unwrap_or_default(),
         ))?;
     }
     Ok(Class::Done)
