@@ -19,6 +19,7 @@ pub mod oracle;
 pub mod profile;
 pub mod record;
 pub mod rng;
+pub mod rule;
 pub mod sample;
 pub mod score;
 pub mod spec;

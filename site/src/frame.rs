@@ -4,7 +4,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use profiles::profile::League;
 
 use crate::Site;
-use crate::{league, rig};
+use crate::{league, rig, rules};
 
 const CSS: &str = include_str!("style.css");
 
@@ -48,6 +48,7 @@ impl Frame<'_> {
                                         }
                                     }
                                 }
+                                li { a href={ (root) (rules::PATH) } { "Rules" } }
                             }
                         }
                     }

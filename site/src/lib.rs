@@ -17,6 +17,7 @@ mod league;
 mod profile;
 mod rank;
 mod rig;
+mod rules;
 mod trouble;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,6 +27,7 @@ use std::{fs, io};
 use profiles::board::{MixError, Results, Stored};
 use profiles::name::EntryName;
 use profiles::profile::League;
+use profiles::rule::Rule;
 use profiles::score::{Board, Options};
 
 /// Why no site could be made.
@@ -85,9 +87,11 @@ impl<'a> Site<'a> {
     }
 }
 
-/// All files of the site, by their path below its root.
+/// All files of the site, by their path below its root. `rules` are those of
+/// the validator.
 pub fn files(
     stored: &[Stored],
+    rules: &[Rule],
     options: &Options,
 ) -> Result<BTreeMap<String, String>, BuildError> {
     let site = Site::of(stored, options)?;
@@ -101,6 +105,7 @@ pub fn files(
     for fired in &site.results.profiles {
         files.insert(profile::path(fired), profile::page(&site, fired));
     }
+    files.insert(rules::PATH.into(), rules::page(&site, rules));
     files.extend(data::files(&site)?);
     Ok(files)
 }
@@ -114,10 +119,11 @@ pub fn sha256(text: &str) -> String {
 /// build are replaced; others are left alone. Returns the first page.
 pub fn build(
     stored: &[Stored],
+    rules: &[Rule],
     options: &Options,
     out: &Path,
 ) -> Result<PathBuf, BuildError> {
-    for (name, text) in files(stored, options)? {
+    for (name, text) in files(stored, rules, options)? {
         let path = out.join(name);
         let write = || {
             fs::create_dir_all(path.parent().unwrap_or(out))?;

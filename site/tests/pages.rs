@@ -10,14 +10,41 @@ use made_up::{case, measured, sample};
 use profiles::board::Stored;
 use profiles::hist::Hist;
 use profiles::profile::League;
+use profiles::rule::Rule;
 use profiles::score::Options;
 use rounds::{hostile, normal};
 
 type Files = BTreeMap<String, String>;
 
+/// Two rules, one of them announced.
+fn rules() -> Vec<Rule> {
+    let one = Rule {
+        id: "sum.get",
+        version: 2,
+        profiles: vec!["baseline", "limited-conn"],
+        rule: "The sum of a & b is answered.",
+        source: "contract, endpoint SUM",
+        legal: "200 and the sum",
+        hint: "add them",
+        announced: None,
+    };
+    let day = time::Date::from_ordinal_date(2027, 1).unwrap();
+    let two = Rule { id: "tls.version", announced: Some(day), ..one.clone() };
+    vec![one, two]
+}
+
+#[test]
+fn the_rules_are_a_page_of_their_own() {
+    let page = &files(&[normal()])["rules/index.html"];
+    assert!(page.contains("The sum of a &amp; b is answered."), "{page}");
+    assert!(page.contains("id=\"tls.version\""), "{page}");
+    assert!(page.contains("Only a warning until 2027-01-01."), "{page}");
+    assert!(page.contains("2 rules for 2 profiles"), "{page}");
+}
+
 #[track_caller]
 fn files(stored: &[Stored]) -> Files {
-    site::files(stored, &Options::default()).expect("a site")
+    site::files(stored, &rules(), &Options::default()).expect("a site")
 }
 
 fn pages(files: &Files) -> impl Iterator<Item = (&String, &String)> {
@@ -323,14 +350,15 @@ fn a_run_whose_name_is_a_path_gives_no_site() {
         for record in &mut stored.records {
             record.run = name.into();
         }
-        let error = site::files(&[stored], &Options::default());
+        let error = site::files(&[stored], &rules(), &Options::default());
         assert!(matches!(error, Err(site::BuildError::RunName(_))), "{name}");
     }
 }
 
 #[test]
 fn a_run_given_twice_gives_no_site() {
-    let error = site::files(&[normal(), normal()], &Options::default());
+    let error =
+        site::files(&[normal(), normal()], &rules(), &Options::default());
     assert!(matches!(error, Err(site::BuildError::Twice(_))));
 }
 
@@ -338,11 +366,13 @@ fn a_run_given_twice_gives_no_site() {
 fn a_site_is_written_and_an_unwritable_place_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("a/b");
-    let first = site::build(&[normal()], &Options::default(), &out).unwrap();
+    let first =
+        site::build(&[normal()], &rules(), &Options::default(), &out).unwrap();
     let written = std::fs::read_to_string(&first).unwrap();
     assert_eq!(written, files(&[normal()])["index.html"]);
     assert!(out.join("p/json/index.html").is_file());
-    let error = site::build(&[], &Options::default(), &first).unwrap_err();
+    let error =
+        site::build(&[], &rules(), &Options::default(), &first).unwrap_err();
     assert!(error.to_string().contains("index.html"), "{error}");
 }
 
@@ -352,6 +382,6 @@ fn runs_that_do_not_belong_together_give_no_site() {
     other.run.environment.rig = "another".into();
     other.run.run = "other".into();
     other.records.clear();
-    let error = site::files(&[normal(), other], &Options::default());
+    let error = site::files(&[normal(), other], &rules(), &Options::default());
     assert!(matches!(error, Err(site::BuildError::Mix(_))));
 }

@@ -29,7 +29,7 @@ mod target;
 mod tls;
 
 pub use greet::greet;
-pub use probe::{Rule, can_judge, rules};
+pub use probe::{can_judge, rules};
 pub use run::{Options, Progress, Replay, replay, validate};
 pub use tape::{Line, Said};
 pub use target::{Stack, Target, certificate};

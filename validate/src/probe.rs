@@ -2,8 +2,8 @@
 //! that runs come from one definition, so they cannot disagree.
 
 use profiles::name::ProfileName;
+use profiles::rule::Rule;
 use profiles::verdict::Verdict;
-use serde::Serialize;
 use time::Date;
 
 use crate::probes;
@@ -114,44 +114,12 @@ impl Miss {
     }
 }
 
-/// A rule as it is published.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
-pub struct Rule {
-    /// The stable id of its probe.
-    pub id: &'static str,
-    /// Rises whenever what passes or fails changes.
-    pub version: u32,
-    /// The profiles it is asked for.
-    pub profiles: &'static [&'static str],
-    /// The rule.
-    pub rule: &'static str,
-    /// The section of the contract or the RFC that says so.
-    pub source: &'static str,
-    /// Every outcome that is right.
-    pub legal: &'static str,
-    /// How to mend an entry that breaks it.
-    pub hint: &'static str,
-    /// Until this day, `2027-01-31`, a failure is only a warning.
-    #[serde(serialize_with = "day")]
-    pub announced: Option<Date>,
-}
-
-fn day<S: serde::Serializer>(
-    date: &Option<Date>,
-    to: S,
-) -> Result<S::Ok, S::Error> {
-    match date {
-        Some(date) => to.collect_str(date),
-        None => to.serialize_none(),
-    }
-}
-
 /// Every rule, in the order it is asked.
 pub fn rules() -> Vec<Rule> {
     let rule = |p: &'static Probe| Rule {
         id: p.id,
         version: p.version,
-        profiles: p.profiles,
+        profiles: p.profiles.to_vec(),
         rule: p.rule,
         source: p.source,
         legal: p.legal,

@@ -165,4 +165,71 @@ fn rules_are_printed_from_the_probes_themselves() {
     for part in ["sum.", "upload.", "static.", "source: ", "legal: "] {
         assert!(text.contains(part), "{part}");
     }
+    let args = ["validate", "--rules", "--json"];
+    let rules = fits("rules", &stdout(arena(&root()).args(args), 0));
+    let ids = rules.as_array().unwrap().iter().map(|rule| &rule["id"]);
+    for id in ids {
+        assert!(text.contains(id.as_str().unwrap()), "{id}");
+    }
+}
+
+/// A server that takes everything for the same sum.
+fn constant() -> std::net::SocketAddr {
+    use std::io::{Read as _, Write as _};
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            std::thread::spawn(move || {
+                let mut seen = [0; 4096];
+                while stream.read(&mut seen).is_ok_and(|n| n > 0) {
+                    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain";
+                    let text = format!("{head}\r\nContent-Length: 2\r\n\r\n55");
+                    if stream.write_all(text.as_bytes()).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    address
+}
+
+#[test]
+fn a_probe_is_replayed_byte_for_byte() {
+    let checkout = Checkout::new();
+    checkout.entry("good", GOOD);
+    let target = format!("8080={}", constant());
+    let replay = |seed: &str, code: i32| {
+        let args = [
+            "validate",
+            "good",
+            "--profile",
+            "baseline",
+            "--replay",
+            "sum.get",
+            "--target",
+            &target,
+            "--seed",
+            seed,
+        ];
+        stdout(arena(checkout.path()).args(args), code)
+    };
+    let text = replay("5", 3);
+    assert!(text.starts_with("#1 > GET /baseline11?a="), "{text}");
+    assert!(text.contains("\n#1 < HTTP/1.1 200 OK\\r\\n"), "{text}");
+    for part in ["FAIL sum.get (baseline)", "  rule ", "  hint "] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert_eq!(text, replay("5", 3));
+    assert_ne!(text, replay("6", 3));
+    let usage = |args: &[&str], part: &str| {
+        let all = [&["validate", "good", "--target", &target], args].concat();
+        let err = stderr(arena(checkout.path()).args(all), 2);
+        assert!(err.contains(part), "`{part}` is not in: {err}");
+    };
+    usage(&["--replay", "sum.gte"], "there is no probe `sum.gte`; those of");
+    usage(&["--replay", "x"], "`arena validate --rules` lists them");
+    usage(&["--replay", "json.document"], "is not asked for any profile");
+    usage(&["--target", "x"], "`x` is not a target; write http://127.0.0.1");
 }

@@ -27,5 +27,5 @@ pub fn build(
     out: &std::path::Path,
 ) -> anyhow::Result<std::path::PathBuf> {
     let stored = rank::load(place, runs)?;
-    Ok(site::build(&stored, &Options::default(), out)?)
+    Ok(site::build(&stored, &validate::rules(), &Options::default(), out)?)
 }
