@@ -79,7 +79,8 @@ impl Catalog {
         let profiles = load_profiles(&root.join("profiles/defs"))?;
         let names: Vec<ProfileName> =
             profiles.iter().map(|p| p.name.clone()).collect();
-        let (entries, bad) = load_entries(&root.join("frameworks"), &names)?;
+        let dir = root.join("frameworks");
+        let (entries, bad) = load_entries(&dir, &names, &profiles)?;
         Ok(Catalog { root: root.to_path_buf(), profiles, entries, bad })
     }
 
@@ -168,6 +169,7 @@ type Loaded = (Vec<Entry>, Vec<MetaError>);
 fn load_entries(
     dir: &Path,
     known: &[ProfileName],
+    profiles: &[Profile],
 ) -> Result<Loaded, CatalogError> {
     let (mut entries, mut bad) = (Vec::new(), Vec::new());
     let mut folded: BTreeMap<String, String> = BTreeMap::new();
@@ -185,6 +187,7 @@ fn load_entries(
             field: field.into(),
             found,
             allowed: allowed.into(),
+            place: None,
         };
         let name: EntryName = match dir_name.parse() {
             Ok(name) => name,
@@ -207,7 +210,13 @@ fn load_entries(
             bad.push(fault("(directory)", found, "rename one of them"));
             continue;
         }
-        match Entry::parse(name, &file, &json, known) {
+        let parsed = Entry::parse(name, &file, &json, known);
+        let whole = parsed.and_then(|entry| {
+            let mut errors = entry.conflicts(&file, &json, profiles);
+            errors.extend(stackless(&entry, &path, profiles, &fault));
+            if errors.is_empty() { Ok(entry) } else { Err(errors) }
+        });
+        match whole {
             Ok(entry) => entries.push(entry),
             Err(mut errors) => {
                 let more = errors.len().saturating_sub(FAULTS_SHOWN);
@@ -222,4 +231,21 @@ fn load_entries(
     }
     entries.sort_by(|a: &Entry, b: &Entry| a.name.cmp(&b.name));
     Ok((entries, bad))
+}
+
+/// Stack profiles whose stack is not in the directory.
+fn stackless(
+    entry: &Entry,
+    dir: &Path,
+    profiles: &[Profile],
+    fault: &impl Fn(&str, String, &str) -> MetaError,
+) -> Vec<MetaError> {
+    let missing = |name: &ProfileName| {
+        let profile = profiles.iter().find(|p| p.name == *name)?;
+        let file = profile.stack_file()?;
+        let todo = format!("write {file}, or leave the profile out");
+        let found = format!("`{name}` without its {file}");
+        (!dir.join(file).is_file()).then(|| fault("tests", found, &todo))
+    };
+    entry.profiles.iter().filter_map(missing).collect()
 }

@@ -11,7 +11,7 @@ fn tree(metas: &[(&str, &str)]) -> tempfile::TempDir {
     let defs = dir.path().join("profiles/defs");
     fs::create_dir_all(&defs).unwrap();
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for name in ["baseline.toml", "baseline-h2.toml"] {
+    for name in ["baseline.toml", "baseline-h2.toml", "gateway-64.toml"] {
         fs::copy(root.join("defs").join(name), defs.join(name)).unwrap();
     }
     for (name, meta) in metas {
@@ -29,6 +29,12 @@ fn each_fault_is_named_and_the_good_entry_still_loads() {
         ("bad-profile", r#"{"type": "tuned", "tests": ["basline"]}"#),
         ("twice", r#"{"type": "tuned", "tests": ["baseline", "baseline"]}"#),
         ("syntax", "{\"type\": \"tuned\",}"),
+        (
+            "protocol",
+            r#"{"type": "tuned", "tests": ["baseline", "baseline-h2"],
+            "protocols": ["http1"]}"#,
+        ),
+        ("no-stack", r#"{"type": "tuned", "tests": ["gateway-64"]}"#),
         ("Case", GOOD),
         ("case", GOOD),
         ("good", GOOD),
@@ -39,11 +45,15 @@ fn each_fault_is_named_and_the_good_entry_still_loads() {
         catalog.entries.iter().map(|e| e.name.as_str()).collect();
     assert_eq!(names, ["Case", "good"]);
     let all: Vec<_> = catalog.bad.iter().map(|e| e.to_string()).collect();
-    assert_eq!(all.len(), 5, "{all:#?}");
+    assert_eq!(all.len(), 7, "{all:#?}");
     for part in [
-        "bad-type/meta.json: type: found `\"fast\"`; allowed: production",
-        "bad-profile/meta.json: tests: found `\"basline\"`; allowed: baseline",
-        "twice/meta.json: tests: found `\"baseline\"`; it stands twice",
+        "bad-type/meta.json:1:10: type: found `\"fast\"`; allowed: production",
+        "bad-profile/meta.json:1:29: tests: found `\"basline\"`; did you mean \
+         `baseline`? allowed: baseline",
+        "twice/meta.json:1:41: tests: found `\"baseline\"`; it stands twice",
+        "protocol/meta.json:1:41: tests: found `\"baseline-h2\"`; it is asked \
+         over http2-tls, and `protocols` has only http1",
+        "found `gateway-64` without its compose.gateway.yml",
         "syntax/meta.json:1:",
         "case/meta.json: (directory): found a name that differs from `Case`",
     ] {
@@ -93,7 +103,7 @@ fn unknown_names_list_the_known_ones() {
     let error = catalog.entry("axum").unwrap_err().to_string();
     assert!(error.ends_with("there are: good"), "{error}");
     let error = catalog.profile("x").unwrap_err().to_string();
-    assert!(error.ends_with("there are: baseline, baseline-h2"), "{error}");
+    assert!(error.ends_with("there are: baseline, baseline-h2, gateway-64"), "{error}");
 }
 
 #[test]

@@ -90,10 +90,27 @@ fn a_bad_meta_file_is_said_and_the_good_entry_is_still_listed() {
     assert_eq!(out.status.code(), Some(2));
     let err = String::from_utf8(out.stderr).unwrap();
     let table = String::from_utf8(out.stdout).unwrap();
-    assert!(err.contains("bad/meta.json: type: found `\"fast\"`"), "{err}");
-    assert!(err.contains("bad/meta.json: tests: found `\"jsn\"`"), "{err}");
+    assert!(
+        err.contains("bad/meta.json:1:10: type: found `\"fast\"`"),
+        "{err}"
+    );
+    assert!(
+        err.contains("bad/meta.json:1:28: tests: found `\"jsn\"`"),
+        "{err}"
+    );
     assert!(table.contains("good"), "{table}");
     assert!(!table.contains('\u{1b}'), "a control character got through");
+}
+
+#[test]
+fn what_is_odd_in_a_meta_file_is_noted_when_it_is_judged() {
+    let checkout = Checkout::new();
+    checkout.entry("good", GOOD);
+    let target = format!("8080={}", constant());
+    let args = ["validate", "good", "--target", &target, "--replay", "sum.get"];
+    let err = stderr(arena(checkout.path()).args(args), 3);
+    assert!(err.contains("arena: note: "), "{err}");
+    assert!(err.contains("maintainers: found nobody"), "{err}");
 }
 
 #[test]

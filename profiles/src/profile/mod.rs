@@ -83,6 +83,34 @@ pub enum Protocol {
     Websocket,
 }
 
+impl Protocol {
+    /// Every protocol.
+    pub const ALL: [Protocol; 8] = [
+        Protocol::Http1,
+        Protocol::Http1Tls,
+        Protocol::Http2Tls,
+        Protocol::Http2Cleartext,
+        Protocol::Http3,
+        Protocol::Grpc,
+        Protocol::GrpcTls,
+        Protocol::Websocket,
+    ];
+
+    /// The protocol's word, as in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Protocol::Http1 => "http1",
+            Protocol::Http1Tls => "http1-tls",
+            Protocol::Http2Tls => "http2-tls",
+            Protocol::Http2Cleartext => "http2-cleartext",
+            Protocol::Http3 => "http3",
+            Protocol::Grpc => "grpc",
+            Protocol::GrpcTls => "grpc-tls",
+            Protocol::Websocket => "websocket",
+        }
+    }
+}
+
 /// The family board a profile belongs to.
 #[derive(
     Clone,
@@ -252,6 +280,17 @@ impl Profile {
             && self.server.sidecars.is_empty()
             && self.server.services.is_empty()
             && self.classes.iter().all(|c| c.kind.is_plain())
+    }
+
+    /// The file in an entry's directory that describes its stack; `None` for
+    /// a single server.
+    pub fn stack_file(&self) -> Option<&'static str> {
+        match self.name.as_str() {
+            _ if self.server.services.is_empty() => None,
+            "gateway-64" => Some("compose.gateway.yml"),
+            "gateway-h3" => Some("compose.gateway-h3.yml"),
+            _ => Some("compose.production-stack.yml"),
+        }
     }
 
     /// The value of the `Host` header, the same for the judge and the gun.

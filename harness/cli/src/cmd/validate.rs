@@ -27,6 +27,11 @@ pub fn run(
     let (catalog, whole) = place.catalog()?;
     let entries = select::entries(&catalog, &args.entries)?;
     let profiles = select::profiles(&catalog, &args.profile)?;
+    if !quiet {
+        for note in entries.iter().flat_map(|entry| &entry.notes) {
+            eprintln!("arena: note: {note}");
+        }
+    }
     let seed = args.seed.unwrap_or_else(select::drawn_seed);
     let only = args.replay.as_deref().map(known).transpose()?;
     let judged = match &args.target[..] {
