@@ -117,11 +117,12 @@ impl Verdicts {
         }
     }
 
-    /// Whether the gate opens for `profile`: at least one probe was asked
-    /// for it and none blocks.
+    /// Whether the gate opens for `profile`: at least one probe was answered
+    /// rightly for it and none blocks.
     pub fn passes(&self, profile: &ProfileName) -> bool {
         let mut asked = self.probes.iter().filter(|p| p.profile == *profile);
-        asked.clone().any(|p| p.verdict != Verdict::Skip)
+        let right = |v| matches!(v, Verdict::Pass | Verdict::Flaky);
+        asked.clone().any(|p| right(p.verdict))
             && !asked.any(|p| p.verdict.blocks())
     }
 }
@@ -150,13 +151,15 @@ mod tests {
             finding("json", Verdict::Flaky),
             finding("static", Verdict::DidNotClose),
             finding("upload", Verdict::Skip),
+            finding("crud", Verdict::Warn),
         ];
         let v = Verdicts::new("x".parse().unwrap(), "d".into(), 1, probes);
-        assert_eq!((v.passed, v.failed, v.skipped), (2, 1, 1));
+        assert_eq!((v.passed, v.failed, v.skipped), (3, 1, 1));
         let opens = |p: &str| v.passes(&p.parse().unwrap());
         assert!(opens("json"));
         assert!(!opens("static"));
         assert!(!opens("upload"));
+        assert!(!opens("crud"));
         assert!(!opens("baseline"));
     }
 }

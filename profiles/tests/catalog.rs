@@ -103,7 +103,10 @@ fn unknown_names_list_the_known_ones() {
     let error = catalog.entry("axum").unwrap_err().to_string();
     assert!(error.ends_with("there are: good"), "{error}");
     let error = catalog.profile("x").unwrap_err().to_string();
-    assert!(error.ends_with("there are: baseline, baseline-h2, gateway-64"), "{error}");
+    assert!(
+        error.ends_with("there are: baseline, baseline-h2, gateway-64"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -19,6 +19,7 @@ mod http2;
 mod http3;
 mod jobs;
 mod link;
+mod lint;
 mod probe;
 mod probes;
 mod run;
@@ -29,6 +30,7 @@ mod target;
 mod tls;
 
 pub use greet::greet;
+pub use lint::lint;
 pub use probe::{can_judge, rules};
 pub use run::{Options, Progress, Replay, replay, validate};
 pub use tape::{Line, Said};

@@ -6,8 +6,8 @@ use profiles::rule::Rule;
 use profiles::verdict::Verdict;
 use time::Date;
 
-use crate::probes;
 use crate::session::Session;
+use crate::{lint, probes};
 
 /// One question to an entry, with the rule it enforces.
 pub(crate) struct Probe {
@@ -114,7 +114,8 @@ impl Miss {
     }
 }
 
-/// Every rule, in the order it is asked.
+/// Every rule: those about files first, then those that are asked, in their
+/// order.
 pub fn rules() -> Vec<Rule> {
     let rule = |p: &'static Probe| Rule {
         id: p.id,
@@ -126,7 +127,8 @@ pub fn rules() -> Vec<Rule> {
         hint: p.hint,
         announced: p.announced,
     };
-    probes::all().map(rule).collect()
+    let files = lint::rules(probes::EVERY).into_iter();
+    files.chain(probes::all().map(rule)).collect()
 }
 
 /// Whether this version has probes for a profile. One that it has none for

@@ -56,8 +56,13 @@ pub fn judge(
     );
     place.greet = validate::greet;
     let dir = catalog.entry_dir(entry);
+    // A replay is of one probe alone.
+    let files = match only {
+        Some(_) => Vec::new(),
+        None => validate::lint(&dir, accused.profiles),
+    };
     let Some(first) = profiles.first() else {
-        let verdicts = with_beyond(accused, &beyond, Vec::new());
+        let verdicts = with_beyond(accused, &beyond, files);
         return Ok(Judged { verdicts, lines: Vec::new() });
     };
     let served = runner::serve(&place, entry, &dir, artifact, first, log)
@@ -103,7 +108,8 @@ pub fn judge(
     if verdicts.failed > 0 && !tail.is_empty() {
         eprintln!("{}: the end of its log:\n{}", entry.name, last_lines(&tail));
     }
-    let verdicts = with_beyond(accused, &beyond, verdicts.probes);
+    let probes = files.into_iter().chain(verdicts.probes).collect();
+    let verdicts = with_beyond(accused, &beyond, probes);
     Ok(Judged { verdicts, lines })
 }
 

@@ -137,7 +137,7 @@ pub struct Place {
 impl Place {
     /// The place of these bytes of a text. A stranger's line is cut short
     /// and cleared of what steers a terminal.
-    fn of(text: &str, at: Range<usize>) -> Place {
+    pub fn of(text: &str, at: Range<usize>) -> Place {
         let found = DefError::at("", text, at, "");
         let hide = |c: char| match c {
             '\n' => c,

@@ -11,9 +11,17 @@ use validate::{Options, rules};
 
 use crate::row::{self, Row};
 
-/// Probes whose cheat needs more than the gallery's one run; each has a test
-/// of its own in `verdicts`.
-const ELSEWHERE: &[&str] = &["alive.after"];
+/// Rules whose cheat is no server of the gallery: `alive.after` has a test of
+/// its own in `verdicts`, those about files in the lints.
+const ELSEWHERE: &[&str] = &[
+    "alive.after",
+    "files.read",
+    "files.pinned",
+    "files.expose",
+    "files.privileged",
+    "files.mounts",
+    "files.cpus",
+];
 
 /// Probes that ask the same more than once, on purpose: for chance, or to see
 /// that nothing is kept.
