@@ -44,6 +44,7 @@ pub use events::{Event, Observer, Silent};
 pub use gun::{CLOSED, Gun, Loadgen, Misfire, OPENED};
 pub use ready::{Greet, only_http1};
 pub use serve::{NotServed, Place, Served, serve};
+pub use shot::Witness;
 pub use watching::{Watched, Watching};
 
 /// After so many failed starts in a row an entry is not tried again: each
@@ -74,6 +75,8 @@ pub struct BenchRequest<'a> {
     pub interrupt: &'a Interrupt,
     /// Asks whether a server answers in what is not cleartext HTTP/1.1.
     pub greet: Greet,
+    /// Who asks beside the gun, if anybody.
+    pub witness: Option<&'a dyn Witness>,
 }
 
 /// How a run went.
@@ -207,6 +210,7 @@ fn all(
         warmup_ns: settings.warmup_ns,
         gap_ns: settings.gap_ns,
         window_ns: settings.window_ns,
+        witness: request.witness,
     };
     // From here on the tool itself keeps off the server's CPUs.
     let _pinned = Pinned::to(&request.rig.pools.aux);
@@ -294,6 +298,7 @@ fn one(
         ready_ns: ended.ready_ns,
         outcome: ended.outcome,
         warnings: ended.warnings,
+        testimony: ended.testimony,
     };
     let found = contradictions(&record);
     record.warnings.extend(found);

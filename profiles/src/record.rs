@@ -215,6 +215,21 @@ pub struct Warning {
     pub disqualifies: bool,
 }
 
+/// What the judge saw, asking on connections of its own while the gun fired.
+#[derive(
+    Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize,
+)]
+#[serde(deny_unknown_fields)]
+pub struct Testimony {
+    /// Questions it asked.
+    pub asked: u64,
+    /// Answers that were right.
+    pub right: u64,
+    /// The first answer that was wrong: what was asked, expected and got. A
+    /// stranger's text.
+    pub wrong: Option<String>,
+}
+
 /// How one shot ended.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
@@ -271,6 +286,9 @@ pub struct Record {
     pub outcome: Outcome,
     /// What a reader must know.
     pub warnings: Vec<Warning>,
+    /// What the judge saw meanwhile; `None` where it did not look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub testimony: Option<Testimony>,
 }
 
 impl Record {

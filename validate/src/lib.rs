@@ -28,6 +28,7 @@ mod stream;
 mod tape;
 mod target;
 mod tls;
+mod witness;
 
 pub use greet::greet;
 pub use lint::lint;
@@ -35,3 +36,4 @@ pub use probe::{can_judge, rules};
 pub use run::{Options, Progress, Replay, replay, validate};
 pub use tape::{Line, Said};
 pub use target::{Stack, Target, certificate};
+pub use witness::witness;

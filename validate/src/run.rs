@@ -1,6 +1,7 @@
 //! The order of things: probes of one stage run side by side, failures are
 //! asked again, and the findings come out in the order of the registry.
 
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -126,7 +127,7 @@ pub fn replay(
     Replay { verdicts, lines: tape.lines(), questions }
 }
 
-struct Bench<'a> {
+pub(crate) struct Bench<'a> {
     target: &'a Target,
     profiles: &'a [&'a Profile],
     oracle: Oracle,
@@ -144,7 +145,7 @@ struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
-    fn new(
+    pub(crate) fn new(
         target: &'a Target,
         profiles: &'a [&'a Profile],
         oracle: &Oracle,
@@ -271,25 +272,7 @@ impl<'a> Bench<'a> {
             );
             return End::new(String::new(), Some(miss));
         };
-        let timeout = self.timeout();
-        let limit = self.options.questions;
-        let mut session = Session {
-            profile,
-            selected: self.profiles,
-            address,
-            target: self.target,
-            kind: self.options.kind,
-            host: profile.host(),
-            oracle: &self.oracle,
-            rng: Rng::new(self.options.seed, job.lane()),
-            seed: self.options.seed,
-            block: &self.block,
-            timeout,
-            end: Instant::now() + timeout * PROBE_TIMEOUTS,
-            asked: None,
-            tape: self.tape.clone(),
-            questions: Questions::up_to(limit),
-        };
+        let mut session = self.session(profile, address, job.lane());
         let mut miss = (job.probe.run)(&mut session).err();
         let asked = session.questions.asked();
         self.questions.fetch_add(asked, Ordering::Relaxed);
@@ -307,6 +290,33 @@ impl<'a> Bench<'a> {
             Some(_) => {}
         }
         End::new(session.asked.unwrap_or_default(), miss)
+    }
+
+    /// One probe's, or the witness's, way to ask.
+    pub(crate) fn session(
+        &self,
+        profile: &'a Profile,
+        address: SocketAddr,
+        lane: u64,
+    ) -> Session<'_> {
+        let timeout = self.timeout();
+        Session {
+            profile,
+            selected: self.profiles,
+            address,
+            target: self.target,
+            kind: self.options.kind,
+            host: profile.host(),
+            oracle: &self.oracle,
+            rng: Rng::new(self.options.seed, lane),
+            seed: self.options.seed,
+            block: &self.block,
+            timeout,
+            end: Instant::now() + timeout * PROBE_TIMEOUTS,
+            asked: None,
+            tape: self.tape.clone(),
+            questions: Questions::up_to(self.options.questions),
+        }
     }
 
     /// A server that has not answered anything is not waited for as long.

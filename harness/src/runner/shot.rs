@@ -1,12 +1,18 @@
 //! One shot: start, ready, fire, look, stop. Always ends in an outcome.
 
-use std::{path::Path, time::Duration};
+use std::{
+    net::SocketAddr,
+    path::Path,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::Duration,
+};
 
 use profiles::{
     cpuset::CpuSet,
     entry::Entry,
     profile::Profile,
-    record::{Outcome, Pools, Warning},
+    record::{Outcome, Pools, Testimony, Warning},
     sample::Shot,
     spec::{SPEC_SCHEMA, Spec},
 };
@@ -29,6 +35,20 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// An answer that takes longer is a time-out.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Asks beside the gun, by other code and on connections of its own: an entry
+/// that answers the gun otherwise than the judge is found out by either.
+pub trait Witness: Sync {
+    /// Asks the server at `address` now and then, in `profile`'s own words
+    /// drawn from `seed`, until `over`.
+    fn watch(
+        &self,
+        address: SocketAddr,
+        profile: &Profile,
+        seed: u64,
+        over: &AtomicBool,
+    ) -> Testimony;
+}
+
 /// What all shots of a run have in common.
 #[derive(Clone, Copy)]
 pub struct Range<'a> {
@@ -46,6 +66,8 @@ pub struct Range<'a> {
     pub gap_ns: u64,
     /// The window; `None` is the profile's own.
     pub window_ns: Option<u64>,
+    /// Who asks meanwhile, if anybody.
+    pub witness: Option<&'a dyn Witness>,
 }
 
 /// How one shot ended.
@@ -57,6 +79,8 @@ pub struct Ended {
     pub warnings: Vec<Warning>,
     /// From start to first answer.
     pub ready_ns: Option<u64>,
+    /// What the judge saw meanwhile.
+    pub testimony: Option<Testimony>,
 }
 
 impl Ended {
@@ -68,7 +92,8 @@ impl Ended {
     ) -> Ended {
         let (why, log_tail) = (why.into(), log_tail.into());
         let outcome = Outcome::Failed { stage: stage.into(), why, log_tail };
-        Ended { outcome, warnings: Vec::new(), ready_ns: None }
+        let (warnings, ready_ns, testimony) = Default::default();
+        Ended { outcome, warnings, ready_ns, testimony }
     }
 }
 
@@ -121,7 +146,19 @@ fn fire(
     let both = CpuSet::new(both).unwrap_or_else(|| pools.server.clone());
     let meter = Meter::of(&**server);
     let mut watching = Watching::new(meter, both, range.place.interrupt);
-    let shot = match range.gun.fire(&spec, &mut watching) {
+    let over = AtomicBool::new(false);
+    let (fired, testimony) = thread::scope(|scope| {
+        let (address, seed) = (served.address, planned.seed);
+        let beside = range.witness.map(|witness| {
+            let over = &over;
+            scope.spawn(move || witness.watch(address, profile, seed, over))
+        });
+        let fired = range.gun.fire(&spec, &mut watching);
+        over.store(true, Ordering::Relaxed);
+        // A witness that panicked has seen nothing.
+        (fired, beside.and_then(|thread| thread.join().ok()))
+    });
+    let shot = match fired {
         Ok(shot) => shot,
         Err(Misfire::Interrupted) => return Err(Halt::Interrupted),
         Err(Misfire::NotRun(why)) => {
@@ -154,12 +191,16 @@ fn fire(
     let watched = watching.watched();
     let shortfalls = &served.shortfalls;
     let seen = Seen { pools, exit, last_words, strayed, watched, shortfalls };
-    let void = checks::void(&sample, &seen);
+    let mut void = checks::void(&sample, &seen);
+    if let Some(wrong) = testimony.as_ref().and_then(|t| t.wrong.as_deref()) {
+        let wrong = crate::show::line(wrong);
+        void.push(format!("beside the load the judge was told wrong: {wrong}"));
+    }
     let warnings = checks::warnings(&sample, &seen);
     let warnings = warnings.iter().map(|w| w.to_record()).collect();
     let (server, load) = (watched.server, watched.load);
     let outcome = Outcome::Measured { sample, server, load, void };
-    Ok(Ended { outcome, warnings, ready_ns: None })
+    Ok(Ended { outcome, warnings, ready_ns: None, testimony })
 }
 
 fn spec(

@@ -1,7 +1,11 @@
 use std::cell::RefCell;
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
 
 use profiles::{
     hist::Hist,
+    profile::Profile,
+    record::Testimony,
     sample::{
         ClassCount, PerConnection, SAMPLE_SCHEMA, Sample, Shot, ThreadUse,
     },
@@ -148,6 +152,24 @@ struct Bench {
     gate: FakeGate,
     interrupt: Interrupt,
     results: tempfile::TempDir,
+    witness: bool,
+}
+
+/// Says that every other question was answered wrongly in uploads.
+struct Liar;
+
+impl Witness for Liar {
+    fn watch(
+        &self,
+        _: SocketAddr,
+        profile: &Profile,
+        _: u64,
+        _: &AtomicBool,
+    ) -> Testimony {
+        let wrong = (profile.name.as_str() == "upload")
+            .then(|| "asked x:\nexpected y".to_string());
+        Testimony { asked: 2, right: 1, wrong }
+    }
 }
 
 impl Bench {
@@ -181,6 +203,7 @@ impl Bench {
             gate: FakeGate { events, fails: Vec::new(), stale: None },
             interrupt: Interrupt::default(),
             results: tempfile::tempdir().unwrap(),
+            witness: false,
             catalog,
         }
     }
@@ -203,6 +226,7 @@ impl Bench {
             arena: "test".into(),
             interrupt: &self.interrupt,
             greet: super::only_http1,
+            witness: self.witness.then_some(&Liar),
         };
         bench(&request, &mut self.gate, &mut Silent)
     }
@@ -236,6 +260,21 @@ fn others_go_on(flaw: Flaw, fate: &str) -> Vec<Record> {
     assert!(fates_of_a.iter().any(|f| f.contains(fate)), "{fates_of_a:?}");
     assert_eq!(fates(&records, "b"), [""; 4]);
     records
+}
+
+#[test]
+fn what_the_judge_is_told_wrong_beside_the_load_makes_a_shot_void() {
+    let (_, records) = Bench { witness: true, ..Bench::new() }.stored();
+    for record in &records {
+        let upload = record.case.profile.as_str() == "upload";
+        let Outcome::Measured { void, .. } = &record.outcome else { panic!() };
+        let testimony = record.testimony.as_ref().unwrap();
+        assert_eq!((testimony.asked, testimony.right), (2, 1));
+        assert_eq!(void.is_empty(), !upload, "{void:?}");
+        if upload {
+            assert!(void[0].ends_with("asked x: expected y"), "{void:?}");
+        }
+    }
 }
 
 #[test]

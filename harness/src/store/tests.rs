@@ -68,6 +68,7 @@ fn record(order: u32) -> Record {
             log_tail: "<script>".into(),
         },
         warnings: Vec::new(),
+        testimony: None,
     }
 }
 

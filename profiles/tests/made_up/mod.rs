@@ -168,6 +168,7 @@ pub fn record(round: u32, case: Case, outcome: Outcome) -> Record {
         ready_ns: Some(1_000_000),
         outcome,
         warnings: Vec::new(),
+        testimony: None,
     }
 }
 

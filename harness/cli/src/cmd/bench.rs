@@ -1,18 +1,23 @@
 //! `arena bench`: validate, fire, store, rank.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use harness::host::Artifact;
 use harness::plan::{Plan, Preset};
 use harness::problem::Problem;
 use harness::rig::Rig;
 use harness::runner::{
-    self, BenchRequest, BenchSummary, Gate, Loadgen, NoVerdict,
+    self, BenchRequest, BenchSummary, Gate, Loadgen, NoVerdict, Witness,
 };
 use profiles::catalog::Catalog;
 use profiles::entry::Entry;
+use profiles::oracle::Oracle;
 use profiles::profile::Profile;
+use profiles::record::Testimony;
 use profiles::verdict::Verdicts;
+use validate::Target;
 
 use super::{rank, select, site};
 use crate::args::{Bench, PresetName};
@@ -82,6 +87,7 @@ pub fn fire(
     profiles: &[&Profile],
 ) -> anyhow::Result<BenchSummary> {
     let gun = Loadgen::new(loadgen()?);
+    let beside = Beside(&session.oracle);
     let request = BenchRequest {
         catalog,
         plan,
@@ -94,12 +100,29 @@ pub fn fire(
         arena: VERSION.into(),
         interrupt: &session.interrupt,
         greet: validate::greet,
+        witness: Some(&beside),
     };
     let log = place.cache.join("validate.log");
     let seed = plan.seed;
     let mut gate = Judge { session, rig, catalog, profiles, log: &log, seed };
     let mut progress = Progress::new(session.quiet);
     Ok(runner::bench(&request, &mut gate, &mut progress)?)
+}
+
+/// The judge beside the gun.
+struct Beside<'a>(&'a Oracle);
+
+impl Witness for Beside<'_> {
+    fn watch(
+        &self,
+        address: SocketAddr,
+        profile: &Profile,
+        seed: u64,
+        over: &AtomicBool,
+    ) -> Testimony {
+        let target = Target::default().with(profile.port, address);
+        validate::witness(&target, profile, self.0, seed, over)
+    }
 }
 
 /// Asks every entry afresh: a verdict is for the artifact that will run.
