@@ -11,4 +11,4 @@ pub(crate) use chunked::{Style, encode};
 pub(crate) use conn::{Conn, Ending, Fault};
 pub(crate) use peer::{Ends, wait_read};
 pub(crate) use request::{Request, show};
-pub(crate) use response::Response;
+pub(crate) use response::{Delimited, Response};

@@ -1,38 +1,9 @@
-//! The judge's own HTTP/2 client.
+//! The judge's own HTTP/2 client: it sees and sends single frames, and holds
+//! the server to RFC 9113.
 
-use std::net::SocketAddr;
-use std::time::Instant;
+mod conn;
+pub(crate) mod fields;
+pub(crate) mod frame;
+mod stream;
 
-use crate::http::{Fault, Request, Response};
-use crate::link::Exchange;
-use crate::tape::Track;
-
-/// A connection to the entry.
-pub(crate) struct Conn {}
-
-impl Conn {
-    /// Connects, over TLS with ALPN `h2` or in cleartext with prior knowledge,
-    /// and greets.
-    pub(crate) fn open(
-        _address: SocketAddr,
-        _tls: bool,
-        _track: Track,
-        _by: Instant,
-    ) -> Result<Conn, Fault> {
-        Err(Fault::Connect("HTTP/2 is not spoken yet".into()))
-    }
-}
-
-impl Exchange for Conn {
-    fn exchange(
-        &mut self,
-        _request: &Request,
-        _by: Instant,
-    ) -> Result<Response, Fault> {
-        Err(Fault::Connect("HTTP/2 is not spoken yet".into()))
-    }
-
-    fn surplus(&mut self, _until: Instant) -> Option<String> {
-        None
-    }
-}
+pub(crate) use conn::{Conn, PREFACE, Settings, blocks};
