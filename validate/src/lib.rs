@@ -14,6 +14,7 @@
 mod end;
 mod greet;
 mod grpc;
+mod hello;
 mod http;
 mod http2;
 mod http3;

@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 use std::net::SocketAddr;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use profiles::ask::{Ask, Body, Drawer};
@@ -13,10 +13,12 @@ use profiles::oracle::{Oracle, Reply, clip};
 use profiles::profile::{Framing, Lane, Profile, Protocol};
 use profiles::rng::Rng;
 use profiles::verdict::Verdict;
+use rustls::ClientConfig;
 
 use crate::http::{Conn, Fault, Request, Response};
 use crate::link::{Exchange, Link};
 use crate::probe::{Miss, Outcome};
+use crate::stream::Stream;
 use crate::tape::Tape;
 use crate::target::Target;
 use crate::{grpc, http2, http3};
@@ -240,6 +242,20 @@ impl Session<'_> {
         let (track, by) = (self.tape.track(), self.deadline());
         Conn::open(self.address, tls, track, by)
             .map_err(|fault| self.unconnected(&fault))
+    }
+
+    /// A stream to the entry, over TLS if there is a configuration for it.
+    /// That the server refuses the handshake is an answer as well.
+    pub(crate) fn stream(
+        &self,
+        config: Option<Arc<ClientConfig>>,
+    ) -> Result<Result<Stream, String>, Box<Miss>> {
+        self.questions.connection()?;
+        match Stream::with(self.address, config, self.deadline()) {
+            Ok(stream) => Ok(Ok(stream)),
+            Err(Fault::Handshake(why)) => Ok(Err(why)),
+            Err(fault) => Err(self.unconnected(&fault)),
+        }
     }
 
     /// A connection of the profile's own protocol.

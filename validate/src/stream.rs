@@ -123,6 +123,26 @@ impl Stream {
         self.flush(by);
     }
 
+    /// What `bytes` are on the wire with each `size` of them in a record of
+    /// its own. They count as sent: pass them on with `send_raw`.
+    pub(crate) fn sealed(&mut self, bytes: &[u8], size: usize) -> Vec<u8> {
+        let Some(tls) = &mut self.tls else { return bytes.to_vec() };
+        let mut out = Vec::new();
+        for piece in bytes.chunks(size.max(1)) {
+            // Both go to memory, which does not fail.
+            let _ = tls.writer().write_all(piece);
+            while tls.wants_write() && tls.write_tls(&mut out).is_ok() {}
+        }
+        out
+    }
+
+    /// Sends bytes past TLS.
+    pub(crate) fn send_raw(&mut self, bytes: &[u8], by: Instant) {
+        let tls = self.tls.take();
+        self.send(bytes, by);
+        self.tls = tls;
+    }
+
     /// What TLS still holds back of what was sent.
     fn flush(&mut self, by: Instant) {
         let Some(tls) = &mut self.tls else { return };

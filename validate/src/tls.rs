@@ -10,7 +10,10 @@ use rustls::crypto::{
     CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature,
 };
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
+use rustls::{
+    ClientConfig, DigitallySignedStruct, Error, SignatureScheme,
+    SupportedProtocolVersion,
+};
 
 /// The name in every handshake, as the load sends it.
 pub(crate) const SERVER_NAME: &str = "localhost";
@@ -18,11 +21,19 @@ pub(crate) const SERVER_NAME: &str = "localhost";
 /// A client that offers these protocols in ALPN, in this order, over TLS 1.2
 /// and 1.3. Nothing of one connection is kept for the next.
 pub(crate) fn config(alpn: &[&[u8]]) -> Arc<ClientConfig> {
+    config_of(alpn, rustls::ALL_VERSIONS)
+}
+
+/// The same over these versions alone.
+pub(crate) fn config_of(
+    alpn: &[&[u8]],
+    versions: &[&'static SupportedProtocolVersion],
+) -> Arc<ClientConfig> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let verifier = Arc::new(Holder(provider.clone()));
     // The provider has suites for both versions.
     let mut config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
+        .with_protocol_versions(versions)
         .expect("the provider's own versions")
         .dangerous()
         .with_custom_certificate_verifier(verifier)

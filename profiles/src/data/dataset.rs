@@ -126,6 +126,15 @@ impl Dataset {
         Self(dataset_search::items())
     }
 
+    /// A dataset of the same shape and size that nobody knows beforehand: the
+    /// same names, keys and number of digits everywhere, and every value
+    /// beside the ids drawn from `seed`. For validations; the load is fired
+    /// over [`Dataset::generate`].
+    #[must_use]
+    pub fn varied(seed: u64) -> Self {
+        super::dataset_varied::varied(seed)
+    }
+
     /// Reads a dataset file.
     ///
     /// # Errors

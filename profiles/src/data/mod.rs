@@ -14,6 +14,7 @@ mod compress;
 mod css;
 mod dataset;
 mod dataset_search;
+mod dataset_varied;
 mod digests;
 mod error;
 mod folder;

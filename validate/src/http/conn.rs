@@ -91,7 +91,12 @@ impl Conn {
         let alpn: &[&[u8]] = &[b"http/1.1"];
         let alpn = tls.then_some(alpn);
         let stream = Stream::open(address, alpn, deadline)?;
-        Ok(Conn { stream, bytes: Vec::new(), ending: None, track })
+        Ok(Conn::over(stream, track))
+    }
+
+    /// Speaks on a stream that is open already.
+    pub(crate) fn over(stream: Stream, track: Track) -> Conn {
+        Conn { stream, bytes: Vec::new(), ending: None, track }
     }
 
     /// Sends all of `bytes`, unless the server answers or ends first: both

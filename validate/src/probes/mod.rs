@@ -12,6 +12,10 @@ mod statics;
 mod sum;
 mod sum_forms;
 mod sweep;
+mod tls;
+mod tls_alpn;
+mod tls_hello;
+mod tls_records;
 mod traversal;
 mod upload;
 mod upload_body;
@@ -34,6 +38,10 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Probe> {
         statics::PROBES,
         traversal::PROBES,
         split::PROBES,
+        tls::PROBES,
+        tls_alpn::PROBES,
+        tls_hello::PROBES,
+        tls_records::PROBES,
         alive::PROBES,
     ]
     .into_iter()

@@ -58,7 +58,8 @@ pub(super) const PROBES: &[Probe] = &[
     },
     Probe {
         id: "json.split",
-        profiles: &["json", "json-comp"],
+        version: 2,
+        profiles: &["json", "json-comp", "json-tls"],
         rule: "GET /json/{count} is answered rightly when it arrives in two \
                parts, cut at any byte.",
         run: documents,

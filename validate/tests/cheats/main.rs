@@ -3,9 +3,14 @@
 
 #[path = "../support/mod.rs"]
 mod support;
+#[path = "../support/tls.rs"]
+mod tls_front;
+#[path = "../support/tls_identity.rs"]
+mod tls_identity;
 
 mod gallery;
 mod honest;
 mod http1;
 mod row;
+mod tls;
 mod verdicts;

@@ -60,5 +60,5 @@ pub fn judged(
 
 /// Every cheat of every protocol.
 pub fn all() -> Vec<Row> {
-    [crate::http1::rows()].into_iter().flatten().collect()
+    [crate::http1::rows(), crate::tls::rows()].into_iter().flatten().collect()
 }
