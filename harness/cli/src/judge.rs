@@ -17,6 +17,7 @@ use validate::{Line, Options, Said, Target};
 
 use crate::exit::{Class, fail};
 use crate::print;
+use crate::private::Private;
 use crate::session::{Session, host_error};
 
 /// One entry to be judged.
@@ -47,10 +48,12 @@ pub fn judge(
     let (profiles, beyond): (Vec<&Profile>, Vec<&Profile>) =
         accused.profiles.iter().partition(|p| can_start(p));
     let run = format!("judge-{}", std::process::id());
+    let data = Private::copy(&session.data_dir, seed)?;
+    let oracle = Oracle::from_dir(data.dir())?;
     let mut place = runner::Place::new(
         &*session.host,
         Some(rig),
-        &session.data,
+        &data.paths,
         &run,
         &session.interrupt,
     );
@@ -86,6 +89,9 @@ pub fn judge(
     let target = profiles.iter().fold(Target::local(served.address), |t, p| {
         t.with(p.port, served.server.address(p.port))
     });
+    let target = target
+        .with_statics(&data.paths.statics)
+        .with_certificate(data.certificate()?);
     let questions = Questions {
         entry,
         digest: &artifact.digest,
@@ -94,7 +100,7 @@ pub fn judge(
         seed,
         only,
     };
-    let Judged { verdicts, lines } = questions.ask(&session.oracle)?;
+    let Judged { verdicts, lines } = questions.ask(&oracle)?;
     session.say(&format!(
         "{}: {} probes passed, {} failed, {} skipped in {:.1} s (seed {seed})",
         entry.name,

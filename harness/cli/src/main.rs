@@ -6,6 +6,7 @@ mod exit;
 mod judge;
 mod place;
 mod print;
+mod private;
 mod progress;
 mod session;
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use harness::host::{
-    Artifact, DataPaths, Host, HostError, docker::DockerHost, local::Local,
+    Artifact, Host, HostError, docker::DockerHost, local::Local,
 };
 use harness::interrupt::Interrupt;
 use harness::problem::Problem;
@@ -22,8 +22,6 @@ pub struct Session {
     pub host: Box<dyn Host>,
     /// The data's folder.
     pub data_dir: PathBuf,
-    /// The data's parts.
-    pub data: DataPaths,
     /// Knows the right answers over it.
     pub oracle: Oracle,
     /// The wish to stop.
@@ -51,8 +49,7 @@ impl Session {
         let host = choose(place, host, &interrupt, quiet)?;
         let data_dir = data::ready(place, quiet)?;
         let oracle = Oracle::from_dir(&data_dir)?;
-        let data = DataPaths::under(&data_dir);
-        Ok(Session { host, data_dir, data, oracle, interrupt, quiet })
+        Ok(Session { host, data_dir, oracle, interrupt, quiet })
     }
 
     /// Says what goes on, unless told to be quiet.

@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn it_is_read_back_from_a_file() {
         let data = Dataset::varied(3);
-        let bytes = data.to_file().into_bytes();
+        let bytes = data.to_bytes();
         assert_eq!(Dataset::parse(&bytes).unwrap(), data);
     }
 }
