@@ -103,8 +103,8 @@ pub struct Replay {
     pub verdicts: Verdicts,
     /// Every byte of it, or every frame, in the order it was said.
     pub lines: Vec<Line>,
-    /// How many questions were asked: connections with their first request,
-    /// and each further request.
+    /// How many questions were asked, at most, of one listener: connections
+    /// with their first request, and each further request.
     pub questions: usize,
 }
 
@@ -140,7 +140,7 @@ pub(crate) struct Bench<'a> {
     heard: AtomicBool,
     /// Probes that had no answer.
     silent: AtomicUsize,
-    /// Questions that were asked.
+    /// The most questions that a probe asked.
     questions: AtomicUsize,
 }
 
@@ -275,7 +275,7 @@ impl<'a> Bench<'a> {
         let mut session = self.session(profile, address, job.lane());
         let mut miss = (job.probe.run)(&mut session).err();
         let asked = session.questions.asked();
-        self.questions.fetch_add(asked, Ordering::Relaxed);
+        self.questions.fetch_max(asked, Ordering::Relaxed);
         match miss.as_mut().map(|m| (m.verdict, m)) {
             None => self.heard.store(true, Ordering::Relaxed),
             Some((Verdict::NoAnswer, _)) => {

@@ -271,13 +271,34 @@ impl Session<'_> {
 
     /// A connection that HTTP/2 is spoken on.
     pub(crate) fn open2(&self) -> Result<http2::Conn, Box<Miss>> {
+        self.open2_with(http2::Settings::default())
+    }
+
+    /// The same with settings of one's own.
+    pub(crate) fn open2_with(
+        &self,
+        settings: http2::Settings,
+    ) -> Result<http2::Conn, Box<Miss>> {
         self.questions.connection()?;
         let tls = matches!(
             self.profile.protocol,
             Protocol::Http2Tls | Protocol::GrpcTls
         );
         let (track, by) = (self.tape.track(), self.deadline());
-        http2::Conn::open(self.address, tls, track, by)
+        http2::Conn::with(self.address, tls, track, settings, by)
+            .map_err(|fault| self.unconnected(&fault))
+    }
+
+    /// A connection for HTTP/2 on which nothing has been said yet, for
+    /// whoever says the greeting otherwise.
+    pub(crate) fn silent2(&self) -> Result<http2::Conn, Box<Miss>> {
+        self.questions.connection()?;
+        let tls = matches!(
+            self.profile.protocol,
+            Protocol::Http2Tls | Protocol::GrpcTls
+        );
+        let (track, by) = (self.tape.track(), self.deadline());
+        http2::Conn::silent(self.address, tls, track, by)
             .map_err(|fault| self.unconnected(&fault))
     }
 

@@ -61,8 +61,8 @@ pub(crate) struct Conn {
     inbox: Vec<u8>,
     decoder: Decoder<'static>,
     streams: BTreeMap<u32, Half>,
-    /// Streams that we reset ourselves, or whose answer was taken.
-    closed: Vec<u32>,
+    /// Streams that we reset ourselves: something may still come on them.
+    cancelled: Vec<u32>,
     next: u32,
     inflow: i64,
     outflow: i64,
@@ -100,6 +100,31 @@ impl Conn {
         ours: Settings,
         by: Instant,
     ) -> Result<Conn, Fault> {
+        let mut conn = Conn::connect(address, tls, track, ours, by)?;
+        conn.greet(by);
+        Ok(conn)
+    }
+
+    /// Connects and says nothing: the greeting, with no settings, is left to
+    /// the caller.
+    pub(crate) fn silent(
+        address: SocketAddr,
+        tls: bool,
+        track: Track,
+        by: Instant,
+    ) -> Result<Conn, Fault> {
+        let first = FIRST_WINDOW as u32;
+        let ours = Settings { window: first, more: 0, ..Settings::default() };
+        Conn::connect(address, tls, track, ours, by)
+    }
+
+    fn connect(
+        address: SocketAddr,
+        tls: bool,
+        track: Track,
+        ours: Settings,
+        by: Instant,
+    ) -> Result<Conn, Fault> {
         let alpn: &[&[u8]] = &[b"h2"];
         let stream = Stream::open(address, tls.then_some(alpn), by)?;
         if let Some(session) = stream.tls()
@@ -117,7 +142,7 @@ impl Conn {
             inbox: Vec::new(),
             decoder: Decoder::new(),
             streams: BTreeMap::new(),
-            closed: Vec::new(),
+            cancelled: Vec::new(),
             next: 1,
             inflow: FIRST_WINDOW + i64::from(ours.more),
             outflow: FIRST_WINDOW,
@@ -130,9 +155,9 @@ impl Conn {
             idle: 0,
             broken: None,
         };
-        let table = ours.table.unwrap_or(4096);
-        conn.decoder.set_max_allowed_table_size(table as usize);
-        conn.greet(by);
+        let table = ours.table.unwrap_or(4096) as usize;
+        conn.decoder.set_max_table_size(table);
+        conn.decoder.set_max_allowed_table_size(table);
         Ok(conn)
     }
 
@@ -244,7 +269,6 @@ impl Conn {
                 }
             }
         }
-        self.closed.push(id);
         match self.streams.remove(&id) {
             Some(half) => half.take(),
             None => Err(Fault::Late { got: 0 }),
@@ -266,20 +290,10 @@ impl Conn {
         self.streams.get(&id).is_some_and(Half::has_begun)
     }
 
-    /// The error code of the server's GOAWAY, if one came.
-    pub(crate) fn goaway(&self) -> Option<u32> {
-        self.goaway.map(|(_, code)| code)
-    }
-
-    /// How the connection ended, if it has.
-    pub(crate) fn ending(&self) -> Option<Ending> {
-        self.ending
-    }
-
     /// Resets a stream; what still comes on it is ignored.
     pub(crate) fn cancel(&mut self, id: u32, code: u32, by: Instant) {
         self.streams.remove(&id);
-        self.closed.push(id);
+        self.cancelled.push(id);
         let code = code.to_be_bytes();
         self.send(&[Frame::new(kind::RST_STREAM, 0, id, code)], by);
     }

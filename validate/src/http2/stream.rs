@@ -21,8 +21,6 @@ pub(super) struct Half {
     pub(super) inflow: i64,
     /// What the server allows us.
     pub(super) outflow: i64,
-    /// Credit that is held back on purpose.
-    pub(super) owed: u32,
 }
 
 impl Half {

@@ -5,6 +5,10 @@ mod comp;
 mod conn;
 mod framing;
 mod http1;
+mod http2;
+mod http2_flow;
+mod http2_frames;
+mod http2_wrong;
 mod json;
 mod pipelined;
 mod split;
@@ -42,6 +46,10 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Probe> {
         tls_alpn::PROBES,
         tls_hello::PROBES,
         tls_records::PROBES,
+        http2::PROBES,
+        http2_flow::PROBES,
+        http2_frames::PROBES,
+        http2_wrong::PROBES,
         alive::PROBES,
     ]
     .into_iter()
@@ -83,6 +91,19 @@ const STATIC: &[&str] = &[
     "gateway-64",
     "gateway-h3",
     "production-stack",
+];
+/// Every profile over HTTP/2.
+const HTTP2: &[&str] = &[
+    "baseline-h2",
+    "static-h2",
+    "baseline-h2c",
+    "json-h2c",
+    "gateway-64",
+    "production-stack",
+    "unary-grpc",
+    "unary-grpc-tls",
+    "stream-grpc",
+    "stream-grpc-tls",
 ];
 /// Every profile that is asked in requests and answers.
 const ASKED: &[&str] = &[

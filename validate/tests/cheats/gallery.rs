@@ -93,6 +93,12 @@ fn each<T: Sync>(
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Works on so many seeds, two at a time.
+pub fn seeds(n: u64, work: impl Fn(u64) -> Option<String> + Sync) {
+    let seeds: Vec<u64> = (1..=n).collect();
+    each(&seeds, |_, seed| work(*seed));
+}
+
 /// `ARENA_CHEATS=Name` runs only the cheats whose name has that in it.
 fn rows() -> Vec<Row> {
     let mut rows = row::all();

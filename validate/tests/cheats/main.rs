@@ -11,6 +11,7 @@ mod tls_identity;
 mod gallery;
 mod honest;
 mod http1;
+mod http2;
 mod row;
 mod tls;
 mod verdicts;

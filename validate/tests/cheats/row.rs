@@ -7,7 +7,7 @@ use validate::{Options, Replay, Target, replay, validate};
 use crate::support::{data, profiles};
 
 /// A server that runs until it is dropped.
-pub trait Running {
+pub trait Running: Send + Sync {
     fn target(&self) -> Target;
 }
 
@@ -60,5 +60,8 @@ pub fn judged(
 
 /// Every cheat of every protocol.
 pub fn all() -> Vec<Row> {
-    [crate::http1::rows(), crate::tls::rows()].into_iter().flatten().collect()
+    [crate::http1::rows(), crate::http2::rows(), crate::tls::rows()]
+        .into_iter()
+        .flatten()
+        .collect()
 }

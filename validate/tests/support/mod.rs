@@ -3,6 +3,8 @@
 pub mod app;
 pub mod cheat;
 pub mod data;
+pub mod http2;
+pub mod io;
 pub mod reply;
 pub mod wire;
 

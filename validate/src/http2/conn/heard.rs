@@ -200,7 +200,7 @@ impl Conn {
                 self.idle = 0;
                 half.fields(all, end)
             }
-            None if self.closed.contains(&id) => Ok(()),
+            None if self.cancelled.contains(&id) => Ok(()),
             None => Err(format!("an answer on stream {id}, which has one")),
         }
     }
@@ -225,6 +225,8 @@ impl Conn {
                 self.idle = 0;
             }
             half.data(content, end)?;
+        } else if !self.cancelled.contains(&id) {
+            return Err(format!("data on stream {id} after its end"));
         }
         if self.ours.credits && cost > 0 {
             let bytes = cost as u32;

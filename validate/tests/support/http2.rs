@@ -1,0 +1,113 @@
+//! A small HTTP/2 server that is right in everything but its cheat. It works
+//! frame by frame, so that it can be wrong in any of them.
+
+mod answer;
+mod serve;
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use validate::Target;
+
+use super::app::App;
+use super::cheat::Cheat;
+use super::data;
+use super::io;
+use crate::row::Running;
+
+/// The ways in which its frames can be wrong, or only unusual.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Http2Cheat {
+    /// None.
+    Honest,
+    /// Right in everything, and as unusual as the RFC allows.
+    Unusual,
+    /// Right in everything; leaves with GOAWAY where it refuses.
+    Curt,
+
+    SpeaksHttp1,
+    NoSettingsFirst,
+    NeverAcknowledges,
+    NoPong,
+    PongOtherwise,
+    MixesStreams,
+    OneStreamAtATime,
+    DiesOnReset,
+    LeavesForGood,
+    IgnoresStreamWindow,
+    IgnoresConnectionWindow,
+    StopsAtWindow,
+    StopsAfterPart,
+    NoContinuation,
+    FirstContinuationOnly,
+    PaddingIsBody,
+    PriorityIsBody,
+    UnknownFrameKills,
+    UnknownSettingKills,
+    ForgetsTable,
+    IgnoresTableSize,
+    WholeReadsOnly,
+    WholeGreetingOnly,
+    LengthLies,
+    DataAfterEnd,
+    UpperCaseFields,
+    ConnectionField,
+    MalformedTaken,
+    LengthTaken,
+    SettingsFlood,
+    EndlessHead,
+    HugeFrame,
+    EndlessBody,
+}
+
+/// A running twin; dropped, it is gone.
+pub struct Http2Twin {
+    plain: SocketAddr,
+    tls: SocketAddr,
+    stopping: Arc<AtomicBool>,
+}
+
+impl Http2Twin {
+    pub fn start(frames: Http2Cheat, answers: Cheat) -> Http2Twin {
+        let app = Arc::new(App::new(answers, data::data(), "/"));
+        let stopping = Arc::new(AtomicBool::new(false));
+        let listen = |tls: bool| {
+            let any = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+            let address = any.local_addr().unwrap();
+            let (app, stop) = (app.clone(), stopping.clone());
+            let dead = Arc::new(AtomicBool::new(false));
+            std::thread::spawn(move || {
+                for stream in any.incoming().flatten() {
+                    if stop.load(Ordering::SeqCst) {
+                        return;
+                    }
+                    let (app, dead) = (app.clone(), dead.clone());
+                    let tls = tls.then(|| io::config(&[b"h2"]));
+                    std::thread::spawn(move || {
+                        let mut io = io::over(stream, tls);
+                        serve::serve(&mut *io, &app, frames, &dead);
+                    });
+                }
+            });
+            address
+        };
+        Http2Twin { plain: listen(false), tls: listen(true), stopping }
+    }
+}
+
+impl Running for Http2Twin {
+    fn target(&self) -> Target {
+        Target::default().with(8082, self.plain).with(8443, self.tls)
+    }
+}
+
+impl Drop for Http2Twin {
+    fn drop(&mut self) {
+        self.stopping.store(true, Ordering::SeqCst);
+        for address in [self.plain, self.tls] {
+            // Wakes the accepting thread; an error says that it is gone.
+            let _ = TcpStream::connect(address);
+        }
+    }
+}
