@@ -4,6 +4,8 @@ mod alive;
 mod comp;
 mod conn;
 mod framing;
+mod grpc;
+mod grpc_wrong;
 mod http1;
 mod http2;
 mod http2_flow;
@@ -50,6 +52,8 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Probe> {
         http2_flow::PROBES,
         http2_frames::PROBES,
         http2_wrong::PROBES,
+        grpc::PROBES,
+        grpc_wrong::PROBES,
         alive::PROBES,
     ]
     .into_iter()

@@ -41,18 +41,27 @@ const ALL: &[&str] = &[
     "static.vary",
     "conn.keep",
     "alive.after",
+    "tls.close",
+    "tls.garbage",
+    "tls.records",
+    "tls.clients",
+    "tls.alpn-h2",
 ];
 const NONE: &[&str] = &[];
+/// Probes of TLS that ask a PING of HTTP/2.
+const TLS: &[&str] =
+    &["tls.close", "tls.garbage", "tls.records", "tls.clients", "tls.alpn-h2"];
 
 type Line = (H, &'static [&'static str], &'static [&'static str]);
 
 #[rustfmt::skip]
 const GALLERY: &[Line] = &[
+    (H::NoAlpn, &["tls.alpn-h2"], ALL),
     (H::SpeaksHttp1, &["h2.no-http1"], NONE),
     (H::NoSettingsFirst, &["h2.settings"], ALL),
     (H::NeverAcknowledges, &["h2.settings"], NONE),
-    (H::NoPong, &["h2.ping"], NONE),
-    (H::PongOtherwise, &["h2.ping"], NONE),
+    (H::NoPong, &["h2.ping"], TLS),
+    (H::PongOtherwise, &["h2.ping"], TLS),
     (H::MixesStreams, &["h2.streams"], &["h2.reset", "h2.connection-window"]),
     (H::OneStreamAtATime, &["h2.streams"], &["h2.reset", "h2.connection-window"]),
     (H::DiesOnReset, &["h2.reset"], NONE),
@@ -70,7 +79,7 @@ const GALLERY: &[Line] = &[
     (H::ForgetsTable, &["h2.table"], NONE),
     (H::IgnoresTableSize, &["h2.table"], NONE),
     (H::WholeReadsOnly, &["h2.cut"], ALL),
-    (H::WholeGreetingOnly, &["h2.cut"], NONE),
+    (H::WholeGreetingOnly, &["h2.cut"], TLS),
     (H::LengthLies, &["conn.keep"], ALL),
     (H::DataAfterEnd, &["h2.streams"], ALL),
     (H::UpperCaseFields, &["conn.keep"], ALL),

@@ -9,6 +9,7 @@ mod tls_front;
 mod tls_identity;
 
 mod gallery;
+mod grpc;
 mod honest;
 mod http1;
 mod http2;

@@ -60,8 +60,13 @@ pub fn judged(
 
 /// Every cheat of every protocol.
 pub fn all() -> Vec<Row> {
-    [crate::http1::rows(), crate::http2::rows(), crate::tls::rows()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        crate::http1::rows(),
+        crate::http2::rows(),
+        crate::grpc::rows(),
+        crate::tls::rows(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }

@@ -2,6 +2,7 @@
 //! frame by frame, so that it can be wrong in any of them.
 
 mod answer;
+mod grpc;
 mod serve;
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -26,6 +27,7 @@ pub enum Http2Cheat {
     /// Right in everything; leaves with GOAWAY where it refuses.
     Curt,
 
+    NoAlpn,
     SpeaksHttp1,
     NoSettingsFirst,
     NeverAcknowledges,
@@ -61,6 +63,48 @@ pub enum Http2Cheat {
     EndlessBody,
 }
 
+/// The ways in which its gRPC answers can be wrong, or only unusual.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum GrpcCheat {
+    /// None.
+    Honest,
+    /// Right in everything, and as unusual as gRPC allows.
+    Unusual,
+
+    Constant,
+    Unsigned,
+    Saturates,
+    FirstFieldOnly,
+    FieldsInOrder,
+    FirstFrameOnly,
+    PrefixWhole,
+    UnknownFieldRefused,
+    StatusInHead,
+    NoTrailers,
+    NoStatus,
+    StatusLost,
+    PlainText,
+    TwoMessages,
+    MarkedCompressed,
+    OneMessageOfStream,
+    SameMessage,
+    AtLeastOne,
+    NegativeFails,
+    FiveThousand,
+    Joined,
+    SlowLoses,
+    CancelKills,
+    CancelPoisons,
+    UnknownMethodTaken,
+    UnknownServiceTaken,
+    AnyContentType,
+    TextTaken,
+    BrokenTaken,
+    ShortTaken,
+    CompressedTaken,
+    CodingTaken,
+}
+
 /// A running twin; dropped, it is gone.
 pub struct Http2Twin {
     plain: SocketAddr,
@@ -70,6 +114,19 @@ pub struct Http2Twin {
 
 impl Http2Twin {
     pub fn start(frames: Http2Cheat, answers: Cheat) -> Http2Twin {
+        Http2Twin::spawn(frames, answers, None)
+    }
+
+    /// One that serves gRPC.
+    pub fn calls(frames: Http2Cheat, calls: GrpcCheat) -> Http2Twin {
+        Http2Twin::spawn(frames, Cheat::Honest, Some(calls))
+    }
+
+    fn spawn(
+        frames: Http2Cheat,
+        answers: Cheat,
+        calls: Option<GrpcCheat>,
+    ) -> Http2Twin {
         let app = Arc::new(App::new(answers, data::data(), "/"));
         let stopping = Arc::new(AtomicBool::new(false));
         let listen = |tls: bool| {
@@ -83,10 +140,14 @@ impl Http2Twin {
                         return;
                     }
                     let (app, dead) = (app.clone(), dead.clone());
-                    let tls = tls.then(|| io::config(&[b"h2"]));
+                    let h2: &[&[u8]] = match frames {
+                        Http2Cheat::NoAlpn => &[],
+                        _ => &[b"h2"],
+                    };
+                    let tls = tls.then(|| io::config(h2));
                     std::thread::spawn(move || {
                         let mut io = io::over(stream, tls);
-                        serve::serve(&mut *io, &app, frames, &dead);
+                        serve::serve(&mut *io, &app, calls, frames, &dead);
                     });
                 }
             });
@@ -98,7 +159,11 @@ impl Http2Twin {
 
 impl Running for Http2Twin {
     fn target(&self) -> Target {
-        Target::default().with(8082, self.plain).with(8443, self.tls)
+        Target::default()
+            .with(8080, self.plain)
+            .with(8082, self.plain)
+            .with(8443, self.tls)
+            .with_certificate(io::certified().0.to_vec())
     }
 }
 

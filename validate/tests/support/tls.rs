@@ -58,7 +58,7 @@ pub struct Front {
     port: u16,
     shared: Arc<Shared>,
     accepting: Option<JoinHandle<()>>,
-    behind: Box<dyn Send>,
+    behind: Box<dyn Send + Sync>,
 }
 
 /// What all connections know.
@@ -82,7 +82,7 @@ impl Front {
         port: u16,
         habit: Habit,
         address: SocketAddr,
-        behind: Box<dyn Send>,
+        behind: Box<dyn Send + Sync>,
     ) -> Front {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let shared = Arc::new(Shared {

@@ -2,7 +2,7 @@
 
 use super::super::app::{App, Local};
 use super::super::wire::{Body, Request};
-use super::Http2Cheat;
+use super::{GrpcCheat, Http2Cheat, grpc};
 
 pub const DATA: u8 = 0;
 pub const HEADERS: u8 = 1;
@@ -24,10 +24,14 @@ pub struct Stream {
     pub block: Vec<u8>,
     pub fields: Vec<(String, String)>,
     pub body: Vec<u8>,
+    /// How long its first DATA frame was.
+    pub first: usize,
     /// What the client allows on it.
     pub window: i64,
     /// What still has to be sent.
     pub pending: Vec<u8>,
+    /// Fields after the body.
+    pub trailers: Vec<(String, String)>,
     /// Whether the answer was begun.
     pub answered: bool,
     pub ended: bool,
@@ -35,10 +39,11 @@ pub struct Stream {
     pub begun: bool,
 }
 
-/// An answer: its fields, and its body.
+/// An answer: its fields, its body, and fields after it.
 pub struct Answer {
     pub fields: Vec<(String, String)>,
     pub body: Vec<u8>,
+    pub trailers: Vec<(String, String)>,
 }
 
 fn get<'f>(fields: &'f [(String, String)], name: &str) -> Option<&'f str> {
@@ -73,10 +78,27 @@ pub fn well_formed(stream: &Stream, cheat: Http2Cheat) -> bool {
         })
 }
 
-pub fn answer(stream: &Stream, app: &App, cheat: Http2Cheat) -> Answer {
+pub fn answer(
+    stream: &Stream,
+    app: &App,
+    calls: Option<GrpcCheat>,
+    cheat: Http2Cheat,
+) -> Answer {
     let fields = &stream.fields;
     let method = get(fields, ":method").unwrap_or("GET");
     let path = get(fields, ":path").unwrap_or("/baseline2?a=1&b=2");
+    if let Some(calls) = calls
+        && method == "POST"
+    {
+        let kind = get(fields, "content-type").unwrap_or("");
+        let coding = get(fields, "grpc-encoding");
+        let body = match calls {
+            GrpcCheat::FirstFrameOnly => &stream.body[..stream.first],
+            GrpcCheat::PrefixWhole if stream.first < 5 => &[],
+            _ => &stream.body[..],
+        };
+        return grpc::answer(path, kind, coding, body, calls);
+    }
     let accept = get(fields, "accept-encoding");
     let request = Request::new(method, path, accept);
     let count = stream.body.len() as u64;
@@ -105,5 +127,5 @@ pub fn answer(stream: &Stream, app: &App, cheat: Http2Cheat) -> Answer {
         out.push(("connection".into(), "keep-alive".into()));
     }
     let body = if method == "HEAD" { Vec::new() } else { reply.body };
-    Answer { fields: out, body }
+    Answer { fields: out, body, trailers: Vec::new() }
 }

@@ -7,11 +7,11 @@ use loona_hpack::{Decoder, Encoder};
 
 use super::super::app::App;
 use super::super::io::Io;
-use super::Http2Cheat as Cheat;
 use super::answer::{
     Answer, DATA, END_HEADERS, END_STREAM, HEADERS, PADDED, Stream, answer,
     frame, well_formed,
 };
+use super::{GrpcCheat, Http2Cheat as Cheat};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const PROTOCOL_ERROR: u32 = 1;
@@ -20,6 +20,7 @@ const REFUSED: u32 = 7;
 struct Conn<'a> {
     io: &'a mut dyn Io,
     app: &'a App,
+    calls: Option<GrpcCheat>,
     cheat: Cheat,
     inbox: Vec<u8>,
     decoder: Decoder<'static>,
@@ -31,13 +32,20 @@ struct Conn<'a> {
     over: bool,
 }
 
-pub fn serve(io: &mut dyn Io, app: &App, cheat: Cheat, dead: &AtomicBool) {
+pub fn serve(
+    io: &mut dyn Io,
+    app: &App,
+    calls: Option<GrpcCheat>,
+    cheat: Cheat,
+    dead: &AtomicBool,
+) {
     if dead.load(Ordering::SeqCst) {
         return;
     }
     let mut conn = Conn {
         io,
         app,
+        calls,
         cheat,
         inbox: Vec::new(),
         decoder: Decoder::new(),
@@ -129,6 +137,13 @@ impl Conn<'_> {
             3 => {
                 self.streams.remove(&id);
                 match self.cheat {
+                    _ if self.calls == Some(GrpcCheat::CancelPoisons) => {
+                        dead.store(true, Ordering::SeqCst);
+                    }
+                    _ if self.calls == Some(GrpcCheat::CancelKills) => {
+                        dead.store(true, Ordering::SeqCst);
+                        return None;
+                    }
                     Cheat::DiesOnReset => return None,
                     Cheat::LeavesForGood => {
                         dead.store(true, Ordering::SeqCst);
@@ -270,6 +285,9 @@ impl Conn<'_> {
     fn data(&mut self, id: u32, flags: u8, payload: &[u8]) -> Option<()> {
         let content = self.content(flags, payload)?.to_vec();
         let Some(stream) = self.streams.get_mut(&id) else { return Some(()) };
+        if stream.body.is_empty() {
+            stream.first = content.len();
+        }
         stream.body.extend_from_slice(&content);
         if flags & END_STREAM != 0 { self.ended(id) } else { Some(()) }
     }
@@ -310,7 +328,12 @@ impl Conn<'_> {
         }
         let mut answers: Vec<(u32, Answer)> = due
             .iter()
-            .map(|id| (*id, answer(&self.streams[id], self.app, self.cheat)))
+            .map(|id| {
+                (*id, {
+                    let stream = &self.streams[id];
+                    answer(stream, self.app, self.calls, self.cheat)
+                })
+            })
             .collect();
         if self.cheat == Cheat::MixesStreams {
             for pair in answers.chunks_exact_mut(2) {
@@ -332,7 +355,8 @@ impl Conn<'_> {
         let fields = &answer.fields;
         let all = fields.iter().map(|(n, v)| (n.as_bytes(), v.as_bytes()));
         let block = self.encoder.encode(all);
-        let end = if answer.body.is_empty() { END_STREAM } else { 0 };
+        let whole = answer.body.is_empty() && answer.trailers.is_empty();
+        let end = if whole { END_STREAM } else { 0 };
         match self.cheat {
             Cheat::Unusual => {
                 let early =
@@ -374,7 +398,18 @@ impl Conn<'_> {
         }
         let stream = self.streams.get_mut(&id)?;
         (stream.answered, stream.pending) = (true, answer.body);
+        stream.trailers = answer.trailers;
+        if stream.pending.is_empty() {
+            return self.trailers(id);
+        }
         Some(())
+    }
+
+    fn trailers(&mut self, id: u32) -> Option<()> {
+        let trailers = self.streams.remove(&id)?.trailers;
+        let all = trailers.iter().map(|(n, v)| (n.as_bytes(), v.as_bytes()));
+        let block = self.encoder.encode(all);
+        self.send(&frame(HEADERS, END_HEADERS | END_STREAM, id, &block))
     }
 
     fn go_on(&mut self, id: u32) -> Option<()> {
@@ -394,13 +429,18 @@ impl Conn<'_> {
             let room = of_stream.min(of_all).clamp(0, 16_000) as usize;
             let n = room.min(stream.pending.len());
             if n == 0 {
+                let slow = self.calls == Some(GrpcCheat::SlowLoses);
                 let stops = match self.cheat {
+                    _ if slow => stream.begun,
                     Cheat::StopsAtWindow => true,
                     Cheat::StopsAfterPart => stream.begun,
                     _ => false,
                 };
                 if stops {
                     stream.pending.clear();
+                    if !stream.trailers.is_empty() {
+                        return self.trailers(id);
+                    }
                 }
                 return Some(());
             }
@@ -408,13 +448,17 @@ impl Conn<'_> {
             stream.window -= n as i64;
             self.window -= n as i64;
             let piece: Vec<u8> = stream.pending.drain(..n).collect();
-            let end = stream.pending.is_empty();
-            let flags = if end { END_STREAM } else { 0 };
-            if end {
+            let done = stream.pending.is_empty();
+            if done && !stream.trailers.is_empty() {
+                self.send(&frame(DATA, 0, id, &piece))?;
+                return self.trailers(id);
+            }
+            let flags = if done { END_STREAM } else { 0 };
+            if done {
                 self.streams.remove(&id);
             }
             self.send(&frame(DATA, flags, id, &piece))?;
-            if end {
+            if done {
                 if self.cheat == Cheat::DataAfterEnd {
                     self.send(&frame(DATA, END_STREAM, id, b"more"))?;
                 }
