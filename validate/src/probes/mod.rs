@@ -13,6 +13,7 @@ mod http2_frames;
 mod http2_wrong;
 mod json;
 mod pipelined;
+mod replaced;
 mod split;
 mod statics;
 mod sum;
@@ -43,6 +44,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Probe> {
         upload_body::PROBES,
         statics::PROBES,
         traversal::PROBES,
+        replaced::PROBES,
         split::PROBES,
         tls::PROBES,
         tls_alpn::PROBES,

@@ -10,7 +10,7 @@ use crate::probe::{BLANK, Miss, Outcome, Probe};
 use crate::session::{Session, summary};
 
 /// What the load sends.
-const LOAD: &str = "br;q=1, gzip;q=0.8";
+pub(super) const LOAD: &str = "br;q=1, gzip;q=0.8";
 
 const BASE: Probe = Probe {
     profiles: STATIC,
@@ -77,7 +77,7 @@ pub(super) const PROBES: &[Probe] = &[
     },
 ];
 
-fn file(file: usize, accept: Option<&str>) -> Ask {
+pub(super) fn file(file: usize, accept: Option<&str>) -> Ask {
     Ask::Static { file, accept_encoding: accept.map(Into::into) }
 }
 

@@ -1,6 +1,8 @@
 //! The judge against servers whose faults are known: every cheat is caught
 //! by the probe made for it, every probe catches a cheat, and the honest pass.
 
+#[path = "../support/folder.rs"]
+mod folder;
 #[path = "../support/mod.rs"]
 mod support;
 #[path = "../support/tls.rs"]
@@ -13,6 +15,7 @@ mod grpc;
 mod honest;
 mod http1;
 mod http2;
+mod replaced;
 mod row;
 mod tls;
 mod verdicts;

@@ -4,7 +4,7 @@ use profiles::profile::Profile;
 use profiles::verdict::Verdicts;
 use validate::{Options, Replay, Target, replay, validate};
 
-use crate::support::{data, profiles};
+use crate::support::{data, profiles, without_folder};
 
 /// A server that runs until it is dropped.
 pub trait Running: Send + Sync {
@@ -55,7 +55,9 @@ pub fn judged(
     let profiles: Vec<&Profile> = profiles.iter().collect();
     let name = "twin".parse().unwrap();
     let (target, oracle) = (server.target(), data::oracle());
-    validate(&name, "sha256:0", &target, &profiles, oracle, options)
+    let verdicts =
+        validate(&name, "sha256:0", &target, &profiles, oracle, options);
+    without_folder(verdicts)
 }
 
 /// Every cheat of every protocol.
@@ -65,6 +67,7 @@ pub fn all() -> Vec<Row> {
         crate::http2::rows(),
         crate::grpc::rows(),
         crate::tls::rows(),
+        crate::replaced::rows(),
     ]
     .into_iter()
     .flatten()

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use profiles::catalog::Catalog;
 use profiles::profile::Profile;
-use profiles::verdict::Verdicts;
+use profiles::verdict::{Verdict, Verdicts};
 use validate::{Options, Target, validate};
 
 use app::{App, Local};
@@ -96,15 +96,25 @@ impl Twin {
     pub fn judged(&self, names: &[&str], options: &Options<'_>) -> Verdicts {
         let profiles = profiles(names);
         let profiles: Vec<&Profile> = profiles.iter().collect();
-        validate(
+        let verdicts = validate(
             &"twin".parse().unwrap(),
             "sha256:0",
             &Target::local(self.address),
             &profiles,
             data::oracle(),
             options,
-        )
+        );
+        without_folder(verdicts)
     }
+}
+
+/// Most twins read no folder; files that are replaced in one are the question
+/// to twins of their own.
+pub fn without_folder(mut verdicts: Verdicts) -> Verdicts {
+    verdicts
+        .probes
+        .retain(|p| p.id != "static.replaced" || p.verdict != Verdict::Skip);
+    verdicts
 }
 
 impl Drop for Twin {
