@@ -1,11 +1,18 @@
 //! Cheats over HTTP/2, with TLS and in cleartext.
 
 use profiles::verdict::Verdict;
+use validate::Target;
 
 use crate::gallery::options;
 use crate::row::{Row, Running, judged};
 use crate::support::cheat::Cheat;
 use crate::support::http2::{Http2Cheat as H, Http2Twin};
+
+impl Running for Http2Twin {
+    fn target(&self) -> Target {
+        Http2Twin::target(self)
+    }
+}
 
 pub const FOUR: [&str; 4] =
     ["baseline-h2", "static-h2", "baseline-h2c", "json-h2c"];

@@ -15,7 +15,6 @@ use super::app::App;
 use super::cheat::Cheat;
 use super::data;
 use super::io;
-use crate::row::Running;
 
 /// The ways in which its frames can be wrong, or only unusual.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -157,8 +156,9 @@ impl Http2Twin {
     }
 }
 
-impl Running for Http2Twin {
-    fn target(&self) -> Target {
+impl Http2Twin {
+    /// Where it is, with its certificate.
+    pub fn target(&self) -> Target {
         Target::default()
             .with(8080, self.plain)
             .with(8082, self.plain)
