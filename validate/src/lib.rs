@@ -29,6 +29,7 @@ mod stream;
 mod tape;
 mod target;
 mod tls;
+mod websocket;
 mod witness;
 
 pub use greet::greet;

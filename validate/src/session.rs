@@ -258,6 +258,11 @@ impl Session<'_> {
         }
     }
 
+    /// Counts a connection that is made otherwise.
+    pub(crate) fn question(&self) -> Outcome {
+        self.questions.connection()
+    }
+
     /// A connection of the profile's own protocol.
     pub(crate) fn link(&self) -> Result<Link, Box<Miss>> {
         match self.profile.protocol {

@@ -26,6 +26,9 @@ mod tls_records;
 mod traversal;
 mod upload;
 mod upload_body;
+mod websocket;
+mod websocket_asks;
+mod websocket_frames;
 
 use crate::probe::Probe;
 
@@ -56,6 +59,8 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Probe> {
         http2_wrong::PROBES,
         grpc::PROBES,
         grpc_wrong::PROBES,
+        websocket::PROBES,
+        websocket_frames::PROBES,
         alive::PROBES,
     ]
     .into_iter()

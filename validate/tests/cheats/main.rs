@@ -19,3 +19,4 @@ mod replaced;
 mod row;
 mod tls;
 mod verdicts;
+mod websocket;

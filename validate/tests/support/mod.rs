@@ -6,6 +6,7 @@ pub mod data;
 pub mod http2;
 pub mod io;
 pub mod reply;
+pub mod websocket;
 pub mod wire;
 
 use std::io::{Read, Write};
