@@ -128,13 +128,16 @@ fn contents(s: &mut Session<'_>, old: usize) -> Vec<u8> {
     out
 }
 
+/// How a file is coded.
+type Form = fn(&[u8]) -> Vec<u8>;
+
 /// A file and its siblings with other bytes; dropped, they are as they were.
 struct Swapped(Vec<(PathBuf, Vec<u8>)>);
 
 impl Swapped {
     fn new(path: &Path, bytes: &[u8]) -> io::Result<Swapped> {
         let mut swapped = Swapped(Vec::new());
-        let forms: [(&str, fn(&[u8]) -> Vec<u8>); 3] =
+        let forms: [(&str, Form); 3] =
             [("gz", gzip), ("br", brotli), ("", <[u8]>::to_vec)];
         for (ending, form) in forms {
             let mut name = path.as_os_str().to_owned();

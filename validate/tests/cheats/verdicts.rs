@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
 
+use profiles::data::Dataset;
 use profiles::oracle::Oracle;
 use profiles::profile::Profile;
 use profiles::verdict::{Finding, Verdict, Verdicts};
@@ -62,6 +63,28 @@ fn an_endless_answer_is_cut_off_and_wrong() {
         assert_eq!(found.verdict, Verdict::Fail, "{}", found.got);
         assert!(found.got.contains("more than"), "{}", found.got);
     }
+}
+
+/// BC-02: who has answers ready for the published data has none for the
+/// judge's.
+#[test]
+fn answers_to_the_published_data_are_wrong_over_the_judges_own() {
+    let twin = Twin::start(Cheat::Honest);
+    let profiles = profiles(&["json", "json-comp"]);
+    let profiles: Vec<&Profile> = profiles.iter().collect();
+    let judge = |dataset| {
+        let oracle = Oracle::new(dataset, |_| None);
+        let target = Target::local(twin.address);
+        let name = "twin".parse().unwrap();
+        validate(&name, "d", &target, &profiles, &oracle, &options(20_000))
+    };
+    let json = "json".parse().unwrap();
+    assert!(judge(Dataset::generate()).passes(&json));
+    let varied = judge(Dataset::varied(3));
+    for id in ["json.document", "json.multiplier", "comp.encoded"] {
+        assert_eq!(one(&varied, id).verdict, Verdict::Fail, "{id}");
+    }
+    assert!(!varied.passes(&json));
 }
 
 #[test]

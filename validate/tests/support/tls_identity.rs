@@ -38,7 +38,7 @@ fn key(habit: Habit, new: bool) -> Arc<CertifiedKey> {
         let rsa = PrivateKeyDer::from_pem_slice(pem).unwrap();
         let rsa = sign::any_supported_type(&rsa).unwrap();
         let (own, ed) = own();
-        let ed = sign::any_eddsa_type(&ed.try_into().unwrap()).unwrap();
+        let ed = sign::any_eddsa_type(&ed.into()).unwrap();
         let other = other_rsa();
         [(der(), rsa), (own, ed), (der(), other)]
             .map(|(cert, key)| Arc::new(CertifiedKey::new(vec![cert], key)))
