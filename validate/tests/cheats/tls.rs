@@ -9,6 +9,7 @@ use crate::support::cheat::Cheat;
 use crate::tls_front::{Front, Habit};
 
 const ONE: &[&str] = &["json-tls"];
+const TWO: &[&str] = &["baseline-h2"];
 const NONE: &[&str] = &[];
 /// What asks over a usual session.
 const ALL: &[&str] = &[
@@ -70,6 +71,21 @@ const GALLERY: &[Line] = &[
     (Habit::GarbageWounds, "tls.garbage", &["tls.close", "alive.after"]),
 ];
 
+/// The same on the port of HTTP/2.
+#[rustfmt::skip]
+const GALLERY2: &[Line] = &[
+    (Habit::OwnCertificate, "tls.certificate", NONE),
+    (Habit::OwnFor12, "tls.certificate", NONE),
+    (Habit::Tls10, "tls.version", NONE),
+    (Habit::WeakSuite, "tls.ciphers", NONE),
+    (Habit::H1ForBoth, "tls.alpn-h2", NONE),
+    (Habit::Both, "tls.alpn-h2", NONE),
+    (Habit::Mute12, "tls.clients", NONE),
+    (Habit::H2cTaken, "tls.plain", NONE),
+    (Habit::ByteRecords, "tls.records", &["tls.close", "h2.cut"]),
+    (Habit::RecordCut, "tls.records", NONE),
+];
+
 /// Cheats within HTTP that TLS must not hide.
 #[rustfmt::skip]
 const WITHIN: &[(Cheat, &str, &[&str])] = &[
@@ -110,7 +126,15 @@ pub fn rows() -> Vec<Row> {
         let name = format!("Tls{cheat:?}");
         row(name, Habit::Usual, cheat, named, others)
     });
-    below.chain(within).collect()
+    let second = GALLERY2.iter().map(|&(habit, named, others)| Row {
+        name: format!("Tls2{habit:?}"),
+        profiles: TWO,
+        start: Box::new(move || Box::new(Front::http2(habit))),
+        honest: || Box::new(Front::http2(Habit::Usual)),
+        named: vec![named],
+        others: others.to_vec(),
+    });
+    below.chain(within).chain(second).collect()
 }
 
 #[test]
@@ -144,6 +168,27 @@ fn lawful_tls_servers_pass_under_fifty_seeds() {
             );
         }
         assert!(verdicts.passes(&"json-tls".parse().unwrap()));
+    }
+}
+
+#[test]
+fn lawful_tls_servers_of_http2_pass_under_fifty_seeds() {
+    let habits = [
+        Habit::Usual,
+        Habit::Only12,
+        Habit::Only13,
+        Habit::NoTickets,
+        Habit::Tickets,
+    ];
+    for seed in 1..=50 {
+        let habit = habits[seed as usize % habits.len()];
+        let server = Front::http2(habit);
+        let verdicts =
+            row::judged(&server, TWO, &crate::gallery::options(seed));
+        for p in &verdicts.probes {
+            let found = (&p.id, &p.got);
+            assert_eq!(p.verdict, Verdict::Pass, "{seed} {habit:?} {found:?}");
+        }
     }
 }
 

@@ -14,6 +14,7 @@ use validate::Target;
 
 use crate::support::Twin;
 use crate::support::cheat::Cheat;
+use crate::support::http2::{Http2Cheat, Http2Twin};
 use crate::tls_identity::{certificate, config};
 
 /// How it departs from a usual TLS server.
@@ -42,6 +43,10 @@ pub enum Habit {
     H2Alone,
     EchoAlpn,
     AlpnWanted,
+    /// HTTP/1.1 is agreed to where h2 is offered as well.
+    H1ForBoth,
+    /// Either is agreed to, and HTTP/2 is spoken whichever it was.
+    Both,
     // Sessions.
     Mute12,
     PlainTaken,
@@ -75,6 +80,13 @@ impl Front {
     pub fn start(habit: Habit, cheat: Cheat) -> Front {
         let twin = Twin::start(cheat);
         Front::before(8081, habit, twin.address, Box::new(twin))
+    }
+
+    /// HTTP/2 over TLS.
+    pub fn http2(habit: Habit) -> Front {
+        let twin = Http2Twin::start(Http2Cheat::Honest, Cheat::Honest);
+        let address = twin.target().address(8082).unwrap();
+        Front::before(8443, habit, address, Box::new(twin))
     }
 
     /// Before any server in cleartext, which is dropped with it.
@@ -273,7 +285,7 @@ impl Shared {
             let mut rest = &room[..n];
             let mut plain = Vec::new();
             let mut tls = conn.lock().unwrap();
-            if !tls.is_handshaking() && self.dislikes(rest) {
+            if self.dislikes(rest) {
                 return Err(broken());
             }
             loop {
@@ -310,7 +322,8 @@ impl Shared {
         while bytes.len() >= 5 {
             let length = u16::from_be_bytes([bytes[3], bytes[4]]);
             // One byte, and what is around it in either version.
-            if self.habit == Habit::ByteRecords && length <= 25 {
+            let is_data = bytes[0] == 23;
+            if self.habit == Habit::ByteRecords && is_data && length <= 25 {
                 return true;
             }
             let end = 5 + usize::from(length);
@@ -319,7 +332,7 @@ impl Shared {
             }
             bytes = &bytes[end..];
         }
-        self.habit == Habit::RecordCut && !bytes.is_empty()
+        self.habit == Habit::RecordCut && bytes.first() == Some(&23)
     }
 }
 

@@ -144,6 +144,8 @@ pub fn config(
     let own = if port == 8443 { h2.clone() } else { h1.clone() };
     config.alpn_protocols = match habit {
         Habit::NoAlpn => vec![],
+        Habit::Both => vec![h2, h1],
+        Habit::H1ForBoth if offered.len() > 1 => vec![h1],
         Habit::H2First if first == h2 && offered.len() > 1 => vec![h2],
         Habit::H2Last if offered.len() > 1 && first != h2 => vec![h2],
         Habit::H2Alone if offered == [h2.clone()] => vec![h2],
