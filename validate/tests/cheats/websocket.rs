@@ -9,6 +9,12 @@ use crate::gallery::options;
 use crate::row::{Row, Running, judged};
 use crate::support::websocket::{WsCheat as W, WsTwin};
 
+impl Running for WsTwin {
+    fn target(&self) -> Target {
+        WsTwin::target(self)
+    }
+}
+
 const BOTH: [&str; 2] = ["echo-ws", "echo-ws-pipeline"];
 
 /// Probes that see whatever is wrong with every handshake or echo.

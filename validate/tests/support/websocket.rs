@@ -8,8 +8,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tungstenite::handshake::derive_accept_key;
 use validate::Target;
 
-use crate::row::Running;
-
 /// The ways in which it can be wrong, or only unusual.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum WsCheat {
@@ -99,8 +97,9 @@ impl WsTwin {
     }
 }
 
-impl Running for WsTwin {
-    fn target(&self) -> Target {
+impl WsTwin {
+    /// Where it is.
+    pub fn target(&self) -> Target {
         Target::local(self.address)
     }
 }
