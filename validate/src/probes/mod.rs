@@ -11,6 +11,7 @@ mod http2;
 mod http2_flow;
 mod http2_frames;
 mod http2_wrong;
+mod http3;
 mod json;
 mod pipelined;
 mod replaced;
@@ -57,6 +58,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Probe> {
         http2_flow::PROBES,
         http2_frames::PROBES,
         http2_wrong::PROBES,
+        http3::PROBES,
         grpc::PROBES,
         grpc_wrong::PROBES,
         websocket::PROBES,

@@ -15,6 +15,7 @@ mod grpc;
 mod honest;
 mod http1;
 mod http2;
+mod http3;
 mod replaced;
 mod row;
 mod tls;

@@ -65,6 +65,7 @@ pub fn all() -> Vec<Row> {
     [
         crate::http1::rows(),
         crate::http2::rows(),
+        crate::http3::rows(),
         crate::grpc::rows(),
         crate::websocket::rows(),
         crate::tls::rows(),

@@ -4,6 +4,7 @@ pub mod app;
 pub mod cheat;
 pub mod data;
 pub mod http2;
+pub mod http3;
 pub mod io;
 pub mod reply;
 pub mod websocket;
