@@ -5,7 +5,7 @@ use profiles::ask::Ask;
 use crate::http::{Fault, Request};
 use crate::http3::raw::{self, DATA, HEADERS};
 use crate::http3::{Conn, Settings};
-use crate::probe::{BLANK, Miss, Outcome, Probe, Stage};
+use crate::probe::{BLANK, Miss, Outcome, Probe, Scope, Stage};
 use crate::session::Session;
 use profiles::profile::Kind;
 
@@ -41,6 +41,7 @@ pub(super) const PROBES: &[Probe] = &[
     },
     Probe {
         id: "h3.window",
+        scope: Scope::Each,
         rule: "A body larger than the client's windows is sent as they are \
                opened again, and whole.",
         source: "RFC 9000 section 4.1",
