@@ -68,8 +68,9 @@ pub(super) const PROBES: &[Probe] = &[
         rule: "Frames that no client may send end the connection and are not \
                echoed: unmasked ones, reserved bits and opcodes, control \
                frames that are cut up or too long, a continuation of nothing, \
+               closes whose code nobody may send or that is half of one, \
                and text that is not UTF-8.",
-        source: "RFC 6455 sections 5.1, 5.2, 5.4, 5.5 and 8.1",
+        source: "RFC 6455 sections 5.1, 5.2, 5.4, 5.5, 7.4 and 8.1",
         legal: "a close frame or a close; for text that is not UTF-8 an echo \
                 is a warning, and so is silence",
         hint: "fail the connection on what the RFC does not allow",
@@ -230,6 +231,8 @@ fn wrong(s: &mut Session<'_>) -> Vec<(&'static str, Vec<u8>)> {
         ("a ping without FIN", masked(op::PING, b"cut", mask(s))),
         ("a ping of 126 bytes", masked(0x89, &[b'x'; 126], mask(s))),
         ("a continuation", masked(0x80, &text, mask(s))),
+        ("close code 1005", masked(0x88, b"\x03\xed", mask(s))),
+        ("a close of one byte", masked(0x88, b"\x03", mask(s))),
     ];
     let start = masked(op::TEXT, &text, mask(s));
     let other = masked(0x80 | op::TEXT, &text, mask(s));

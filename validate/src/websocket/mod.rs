@@ -22,6 +22,8 @@ const LONGEST: usize = 4 * 1024 * 1024;
 /// Frames in a row that are no part of a message.
 const IDLE_FRAMES: u32 = 4000;
 const HEADERS: usize = 100;
+/// Answers before the answer.
+const INTERIM: u32 = 100;
 
 /// What the server says, put together from its frames.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -99,12 +101,23 @@ impl Conn {
 
     fn upgraded(&mut self, key: &str, by: Instant) -> Result<(), NotUpgraded> {
         let wrong = |why: &str| NotUpgraded::Wrong(why.into());
+        let mut interim = 0;
         loop {
             let mut headers = [httparse::EMPTY_HEADER; HEADERS];
             let mut parsed = httparse::Response::new(&mut headers);
             match parsed.parse(&self.inbox) {
                 Ok(httparse::Status::Complete(used)) => {
                     let status = parsed.code.unwrap_or(0);
+                    // Others than 101 are no answer yet (RFC 9110 section
+                    // 15.2).
+                    if (100..200).contains(&status) && status != 101 {
+                        interim += 1;
+                        if interim > INTERIM {
+                            return Err(wrong("interim answers without end"));
+                        }
+                        self.inbox.drain(..used);
+                        continue;
+                    }
                     if status != 101 {
                         return Err(NotUpgraded::Status(status));
                     }

@@ -70,6 +70,7 @@ const GALLERY: &[Line] = &[
     (W::OpcodeTaken, "ws.invalid", NONE),
     (W::LongControlTaken, "ws.invalid", NONE),
     (W::ContinuationTaken, "ws.invalid", NONE),
+    (W::OddCloseTaken, "ws.invalid", NONE),
     (W::NotUtf8Taken, "ws.invalid", NONE),
     (W::ResetPoisons, "ws.reset", ALL),
     (W::CutResetPoisons, "ws.reset", ALL),

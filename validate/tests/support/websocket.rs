@@ -13,8 +13,9 @@ use validate::Target;
 pub enum WsCheat {
     /// None.
     Honest,
-    /// Right in everything, and as unusual as the RFC allows: echoes in
-    /// fragments, pings of its own, no code in its close.
+    /// Right in everything, and as unusual as the RFC allows: a hint
+    /// before its 101, echoes in fragments, pings of its own, no code in its
+    /// close.
     Unusual,
     /// Right in everything; ends the connection where it refuses.
     Curt,
@@ -53,6 +54,7 @@ pub enum WsCheat {
     OpcodeTaken,
     LongControlTaken,
     ContinuationTaken,
+    OddCloseTaken,
     NotUtf8Taken,
     ResetPoisons,
     CutResetPoisons,
@@ -267,6 +269,9 @@ impl Conn {
                 self.send(&[b'x'; 64 * 1024])?;
             }
         }
+        if self.cheat == C::Unusual {
+            self.send(b"HTTP/1.1 103 Early Hints\r\nLink: </>\r\n\r\n")?;
+        }
         self.send(text.as_bytes())?;
         match self.cheat {
             C::HugeFrame => {
@@ -364,6 +369,10 @@ impl Conn {
             8 => {
                 if self.cheat == C::CodelessCloseKills && payload.is_empty() {
                     return None;
+                }
+                let odd = payload.len() == 1 || payload == b"\x03\xed";
+                if odd && self.cheat != C::OddCloseTaken {
+                    return self.refuse(1002);
                 }
                 let code = match self.cheat {
                     C::Unusual => &[][..],
