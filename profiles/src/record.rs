@@ -216,9 +216,7 @@ pub struct Warning {
 }
 
 /// What the judge saw, asking on connections of its own while the gun fired.
-#[derive(
-    Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize,
-)]
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Testimony {
     /// Questions it asked.

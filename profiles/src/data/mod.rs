@@ -23,6 +23,7 @@ mod html;
 mod js;
 mod manifest;
 mod rows;
+pub mod schema;
 mod static_files;
 mod stream;
 mod svg;

@@ -3,6 +3,8 @@
 mod alive;
 mod comp;
 mod conn;
+mod crud;
+mod database;
 mod framing;
 mod grpc;
 mod grpc_wrong;
@@ -59,6 +61,8 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Probe> {
         http2_frames::PROBES,
         http2_wrong::PROBES,
         http3::PROBES,
+        database::PROBES,
+        crud::PROBES,
         grpc::PROBES,
         grpc_wrong::PROBES,
         websocket::PROBES,
