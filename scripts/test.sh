@@ -15,6 +15,10 @@ fi
 # Tests of agreement hold the load generator against these two, where they are.
 need_packages wrk:wrk h2load:nghttp2-client || say "tests of agreement are skipped"
 
+# The judge is held against a real database, where one can be had.
+compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null ||
+  need_packages initdb:postgresql || say "tests beside a database are skipped"
+
 step() {
   say "$*"
   "$@"

@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use postgres::{Client, Config, NoTls, Row};
+use profiles::data::Rows;
 use serde_json::{Value, json};
 
 /// By this the judge's own connections are told from the entry's.
@@ -59,6 +60,24 @@ impl Item {
             "tags": self.tags,
             "rating": { "score": self.score, "count": self.count },
         })
+    }
+}
+
+impl From<&profiles::data::Row> for Item {
+    /// The row as the data has it.
+    fn from(row: &profiles::data::Row) -> Item {
+        let tags: Vec<&str> = row.tags.iter().collect();
+        Item {
+            id: row.id as i32,
+            name: row.name(),
+            category: row.category.into(),
+            price: row.price as i32,
+            quantity: row.quantity as i32,
+            active: row.active,
+            tags: tags.into(),
+            score: row.rating_score as i32,
+            count: row.rating_count as i32,
+        }
     }
 }
 
@@ -129,6 +148,24 @@ impl Database {
     pub(crate) fn delete(&mut self, id: i32) -> Result<(), String> {
         let text = "DELETE FROM items WHERE id = $1";
         self.client.execute(text, &[&id]).map(drop).map_err(|e| told(&e))
+    }
+
+    /// Takes out rows that the load's requests made, and puts back those that
+    /// they changed.
+    pub(crate) fn tidy(&mut self) -> Result<(), String> {
+        let made = "DELETE FROM items WHERE id > 100000";
+        self.client.batch_execute(made).map_err(|e| told(&e))?;
+        let text = "SELECT id FROM items WHERE name = ANY($1)";
+        let names = ["Updated Product", "bench-updated", "New Product"];
+        let names: Vec<&str> = names.to_vec();
+        let rows = self.client.query(text, &[&names]).map_err(|e| told(&e))?;
+        for row in rows {
+            let id: i32 = row.get(0);
+            if let Some(row) = Rows::get().row(id.into()) {
+                self.put(&Item::from(&row))?;
+            }
+        }
+        Ok(())
     }
 
     /// Roles that others than the judge are connected as, each with whether it

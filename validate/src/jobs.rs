@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use profiles::profile::Profile;
+use profiles::profile::{Kind, Profile};
 
 use crate::probe::{Probe, Scope};
 use crate::probes;
@@ -14,6 +14,21 @@ pub(crate) struct Job<'a> {
 }
 
 impl Job<'_> {
+    /// Whether its profile's requests write rows: nothing that compares rows
+    /// with those of the data may run beside it or after it.
+    pub(crate) fn writes(&self) -> bool {
+        let writes = |kind: &Kind| {
+            matches!(
+                kind,
+                Kind::CrudUpdate { .. }
+                    | Kind::CrudCreate { .. }
+                    | Kind::ItemWrite { .. }
+            )
+        };
+        let mut classes = self.profiles.iter().flat_map(|p| &p.classes);
+        classes.any(|class| writes(&class.kind))
+    }
+
     /// The number of the probe's own stream of chance: the same whatever else
     /// is asked, and another on each listener.
     pub(crate) fn lane(&self) -> u64 {

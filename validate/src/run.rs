@@ -15,6 +15,7 @@ use profiles::rng::Rng;
 use profiles::verdict::{Verdict, Verdicts};
 use time::Date;
 
+use crate::database::Database;
 use crate::end::End;
 use crate::jobs::{Job, jobs};
 use crate::probe::{Miss, Stage};
@@ -167,11 +168,33 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Runs everything, stage by stage.
+    /// Runs everything: what only reads first, then what writes, and leaves
+    /// the database as it was.
     fn all(&self) -> Vec<Option<End>> {
         let mut ends: Vec<Option<End>> = vec![None; self.jobs.len()];
+        self.stages(false, &mut ends);
+        self.stages(true, &mut ends);
+        self.tidy();
+        ends
+    }
+
+    /// Takes out and puts back what requests of the load have written.
+    fn tidy(&self) {
+        let written = self.jobs.iter().any(Job::writes);
+        if let (true, Some(url)) = (written, &self.target.database) {
+            let by = Instant::now() + self.options.timeout;
+            // Where it cannot be reached the probes have said so.
+            let _ = Database::open(url, by).and_then(|mut db| db.tidy());
+        }
+    }
+
+    /// Runs all that writes, or all that does not, stage by stage.
+    fn stages(&self, writes: bool, ends: &mut [Option<End>]) {
         for stage in [Stage::Calm, Stage::Rough, Stage::Alone, Stage::Last] {
-            let now = |i: &usize| self.jobs[*i].probe.stage == stage;
+            let now = |i: &usize| {
+                let job = &self.jobs[*i];
+                job.probe.stage == stage && job.writes() == writes
+            };
             let these: Vec<usize> = (0..self.jobs.len()).filter(now).collect();
             let workers = if stage == Stage::Alone { 1 } else { WORKERS };
             for (i, end) in self.pass(&these, workers, true) {
@@ -194,7 +217,6 @@ impl<'a> Bench<'a> {
                 }
             }
         }
-        ends
     }
 
     fn verdicts(

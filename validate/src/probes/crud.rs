@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use profiles::ask::Ask;
-use profiles::data::{CATEGORIES, Rows};
+use profiles::data::{CATEGORIES, MAX_PRICE, Rows};
 use profiles::oracle::keyed_quantity;
 use serde_json::Value;
 
@@ -130,7 +130,7 @@ fn overwrite(
 ) -> Result<Item, Box<Miss>> {
     let item = db.item(id as i32).map_err(|why| ours(&why))?;
     let Some(mut item) = item else { return Err(ours("a row is missing")) };
-    let price = s.rng.between(501, 900_000);
+    let price = other_price(s, item.price);
     item.price = price as i32;
     item.quantity = keyed_quantity(s.seed, id, price) as i32;
     item.name = UPDATED.into();
@@ -138,23 +138,22 @@ fn overwrite(
     Ok(item)
 }
 
+/// A price as the load writes them, and not this one.
+fn other_price(s: &mut Session<'_>, than: i32) -> i64 {
+    loop {
+        let price = s.rng.between(1, MAX_PRICE);
+        if price != i64::from(than) {
+            return price;
+        }
+    }
+}
+
 /// Puts a row back as the data has it.
 fn restore(db: &mut Database, id: i64) -> Outcome {
     let Some(row) = Rows::get().row(id) else {
         return db.delete(id as i32).map_err(|why| ours(&why));
     };
-    let tags: Vec<&str> = row.tags.iter().collect();
-    let item = Item {
-        id: id as i32,
-        name: row.name(),
-        category: row.category.into(),
-        price: row.price as i32,
-        quantity: row.quantity as i32,
-        active: row.active,
-        tags: tags.into(),
-        score: row.rating_score as i32,
-        count: row.rating_count as i32,
-    };
+    let item = Item::from(&row);
     db.put(&item).map_err(|why| ours(&why))
 }
 
@@ -291,7 +290,7 @@ fn updated(
 ) -> Outcome {
     for _ in 0..2 {
         item(s, id)?;
-        let price = s.rng.between(1, 900);
+        let price = other_price(s, before.price);
         let quantity = keyed_quantity(s.seed, id, price);
         let ask = Ask::CrudUpdate { id, price, quantity };
         let request = s.request(&ask);
@@ -341,7 +340,7 @@ fn create(s: &mut Session<'_>) -> Outcome {
 
 fn created(s: &mut Session<'_>, db: &mut Database, id: i64) -> Outcome {
     for again in [false, true] {
-        let price = s.rng.between(1, 900);
+        let price = other_price(s, 0);
         let quantity = keyed_quantity(s.seed, id, price);
         let ask = Ask::CrudCreate { id, price, quantity };
         let request = s.request(&ask);

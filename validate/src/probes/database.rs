@@ -130,7 +130,10 @@ fn rows(s: &mut Session<'_>) -> Outcome {
         let limit = s.rng.between(1, 50);
         s.ask(&ask(min, max, limit))?;
     }
-    s.ask(&ask(1, 500, 50))
+    // Both ends are within.
+    let price = s.rng.between(1, 499);
+    s.ask(&ask(price, price, 50))?;
+    s.ask(&ask(price, price + 1, 50))
 }
 
 /// Asks at a target of one's own, and expects the answer to another question.

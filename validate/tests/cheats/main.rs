@@ -10,6 +10,7 @@ mod tls_front;
 #[path = "../support/tls_identity.rs"]
 mod tls_identity;
 
+mod database;
 mod gallery;
 mod grpc;
 mod honest;

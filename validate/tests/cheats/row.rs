@@ -66,6 +66,7 @@ pub fn all() -> Vec<Row> {
         crate::http1::rows(),
         crate::http2::rows(),
         crate::http3::rows(),
+        crate::database::rows(),
         crate::grpc::rows(),
         crate::websocket::rows(),
         crate::tls::rows(),

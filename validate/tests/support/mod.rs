@@ -3,9 +3,11 @@
 pub mod app;
 pub mod cheat;
 pub mod data;
+pub mod database;
 pub mod http2;
 pub mod http3;
 pub mod io;
+pub mod postgres;
 pub mod reply;
 pub mod websocket;
 pub mod wire;
