@@ -11,6 +11,7 @@
 //! [`validate`] is the way in; [`rules`] lists what is asked, for the command
 //! line and the site, out of the same definitions that are run.
 
+mod counts;
 mod database;
 mod end;
 mod greet;

@@ -16,8 +16,11 @@ mod http2_wrong;
 mod http3;
 mod json;
 mod pipelined;
+mod production;
+mod production_cache;
 mod replaced;
 mod split;
+mod stack;
 mod statics;
 mod sum;
 mod sum_forms;
@@ -63,6 +66,9 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Probe> {
         http3::PROBES,
         database::PROBES,
         crud::PROBES,
+        production::PROBES,
+        production_cache::PROBES,
+        stack::PROBES,
         grpc::PROBES,
         grpc_wrong::PROBES,
         websocket::PROBES,

@@ -19,6 +19,7 @@ mod http2;
 mod http3;
 mod replaced;
 mod row;
+mod stack;
 mod tls;
 mod verdicts;
 mod websocket;

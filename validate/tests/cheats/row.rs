@@ -67,6 +67,7 @@ pub fn all() -> Vec<Row> {
         crate::http2::rows(),
         crate::http3::rows(),
         crate::database::rows(),
+        crate::stack::rows(),
         crate::grpc::rows(),
         crate::websocket::rows(),
         crate::tls::rows(),

@@ -15,6 +15,7 @@ use super::app::App;
 use super::cheat::Cheat;
 use super::data;
 use super::io;
+use super::stack::Services;
 
 /// The ways in which its frames can be wrong, or only unusual.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -113,18 +114,25 @@ pub struct Http2Twin {
 
 impl Http2Twin {
     pub fn start(frames: Http2Cheat, answers: Cheat) -> Http2Twin {
-        Http2Twin::spawn(frames, answers, None)
+        Http2Twin::spawn(frames, answers, None, None)
+    }
+
+    /// The edge of a stack.
+    pub fn edge(services: Arc<Services>) -> Http2Twin {
+        let honest = (Http2Cheat::Honest, Cheat::Honest);
+        Http2Twin::spawn(honest.0, honest.1, None, Some(services))
     }
 
     /// One that serves gRPC.
     pub fn calls(frames: Http2Cheat, calls: GrpcCheat) -> Http2Twin {
-        Http2Twin::spawn(frames, Cheat::Honest, Some(calls))
+        Http2Twin::spawn(frames, Cheat::Honest, Some(calls), None)
     }
 
     fn spawn(
         frames: Http2Cheat,
         answers: Cheat,
         calls: Option<GrpcCheat>,
+        services: Option<Arc<Services>>,
     ) -> Http2Twin {
         let app = Arc::new(App::new(answers, data::data(), "/"));
         let stopping = Arc::new(AtomicBool::new(false));
@@ -132,6 +140,7 @@ impl Http2Twin {
             let any = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
             let address = any.local_addr().unwrap();
             let (app, stop) = (app.clone(), stopping.clone());
+            let services = services.clone();
             let dead = Arc::new(AtomicBool::new(false));
             std::thread::spawn(move || {
                 for stream in any.incoming().flatten() {
@@ -139,6 +148,7 @@ impl Http2Twin {
                         return;
                     }
                     let (app, dead) = (app.clone(), dead.clone());
+                    let services = services.clone();
                     let h2: &[&[u8]] = match frames {
                         Http2Cheat::NoAlpn => &[],
                         _ => &[b"h2"],
@@ -146,7 +156,9 @@ impl Http2Twin {
                     let tls = tls.then(|| io::config(h2));
                     std::thread::spawn(move || {
                         let mut io = io::over(stream, tls);
-                        serve::serve(&mut *io, &app, calls, frames, &dead);
+                        let behind =
+                            serve::Behind { app: &app, calls, services };
+                        serve::serve(&mut *io, &behind, frames, &dead);
                     });
                 }
             });

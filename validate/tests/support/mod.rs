@@ -9,6 +9,7 @@ pub mod http3;
 pub mod io;
 pub mod postgres;
 pub mod reply;
+pub mod stack;
 pub mod websocket;
 pub mod wire;
 

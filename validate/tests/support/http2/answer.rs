@@ -1,7 +1,9 @@
 //! From a stream's fields to the frames of its answer.
 
-use super::super::app::{App, Local};
+use super::super::app::Local;
+use super::super::stack::Asked;
 use super::super::wire::{Body, Request};
+use super::serve::Behind;
 use super::{GrpcCheat, Http2Cheat, grpc};
 
 pub const DATA: u8 = 0;
@@ -80,14 +82,13 @@ pub fn well_formed(stream: &Stream, cheat: Http2Cheat) -> bool {
 
 pub fn answer(
     stream: &Stream,
-    app: &App,
-    calls: Option<GrpcCheat>,
+    behind: &Behind<'_>,
     cheat: Http2Cheat,
 ) -> Answer {
     let fields = &stream.fields;
     let method = get(fields, ":method").unwrap_or("GET");
     let path = get(fields, ":path").unwrap_or("/baseline2?a=1&b=2");
-    if let Some(calls) = calls
+    if let Some(calls) = behind.calls
         && method == "POST"
     {
         let kind = get(fields, "content-type").unwrap_or("");
@@ -103,7 +104,20 @@ pub fn answer(
     let request = Request::new(method, path, accept);
     let count = stream.body.len() as u64;
     let body = Body { count, framed: count, kept: stream.body.clone() };
-    let reply = app.answer(&request, &body, &mut Local::default());
+    let reply = match &behind.services {
+        None => behind.app.answer(&request, &body, &mut Local::default()),
+        Some(services) => {
+            let asked = Asked {
+                method,
+                target: path,
+                accept,
+                authorization: get(fields, "authorization"),
+                user: get(fields, "x-user-id"),
+                body: &stream.body,
+            };
+            services.edge(&asked, behind.app)
+        }
+    };
     let mut out = vec![(":status".to_string(), reply.status.to_string())];
     for (name, value) in &reply.headers {
         let name = match cheat {

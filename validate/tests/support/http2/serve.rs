@@ -1,12 +1,14 @@
 //! One connection, frame by frame.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use loona_hpack::{Decoder, Encoder};
 
 use super::super::app::App;
 use super::super::io::Io;
+use super::super::stack::Services;
 use super::answer::{
     Answer, DATA, END_HEADERS, END_STREAM, HEADERS, PADDED, Stream, answer,
     frame, well_formed,
@@ -17,9 +19,16 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const PROTOCOL_ERROR: u32 = 1;
 const REFUSED: u32 = 7;
 
+/// Where answers come from.
+pub struct Behind<'a> {
+    pub app: &'a App,
+    pub calls: Option<GrpcCheat>,
+    pub services: Option<Arc<Services>>,
+}
+
 struct Conn<'a> {
     io: &'a mut dyn Io,
-    app: &'a App,
+    behind: &'a Behind<'a>,
     calls: Option<GrpcCheat>,
     cheat: Cheat,
     inbox: Vec<u8>,
@@ -34,8 +43,7 @@ struct Conn<'a> {
 
 pub fn serve(
     io: &mut dyn Io,
-    app: &App,
-    calls: Option<GrpcCheat>,
+    behind: &Behind<'_>,
     cheat: Cheat,
     dead: &AtomicBool,
 ) {
@@ -44,8 +52,8 @@ pub fn serve(
     }
     let mut conn = Conn {
         io,
-        app,
-        calls,
+        behind,
+        calls: behind.calls,
         cheat,
         inbox: Vec::new(),
         decoder: Decoder::new(),
@@ -331,7 +339,7 @@ impl Conn<'_> {
             .map(|id| {
                 (*id, {
                     let stream = &self.streams[id];
-                    answer(stream, self.app, self.calls, self.cheat)
+                    answer(stream, self.behind, self.cheat)
                 })
             })
             .collect();
