@@ -1,6 +1,7 @@
 //! Cheats over HTTP/3.
 
 use profiles::verdict::Verdict;
+use validate::Target;
 
 use crate::gallery::options;
 use crate::row::{Row, Running, judged};
@@ -64,6 +65,12 @@ const ANSWERS: &[(Cheat, &str)] = &[
     (Cheat::FileGzipForQ0, "static.codings"),
     (Cheat::Leak, "static.traversal"),
 ];
+
+impl Running for Http3Twin {
+    fn target(&self) -> Target {
+        Target::default().with(8443, self.address)
+    }
+}
 
 fn start(frames: H, answers: Cheat) -> Box<dyn Running> {
     Box::new(Http3Twin::start(frames, answers))

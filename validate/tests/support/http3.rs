@@ -10,12 +10,10 @@ use std::thread::JoinHandle;
 
 use quinn::crypto::rustls::QuicServerConfig;
 use quinn::{Endpoint, EndpointConfig, ServerConfig, VarInt};
-use validate::Target;
 
 use super::app::App;
 use super::cheat::Cheat;
 use super::{data, io};
-use crate::row::Running;
 
 /// The ways in which it can be wrong, or only unusual.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -50,7 +48,7 @@ use Http3Cheat as H;
 
 /// A running twin; dropped, it is gone.
 pub struct Http3Twin {
-    address: SocketAddr,
+    pub address: SocketAddr,
     stop: Option<tokio::sync::oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -94,12 +92,6 @@ impl Http3Twin {
             });
         });
         Http3Twin { address, stop: Some(stop), thread: Some(thread) }
-    }
-}
-
-impl Running for Http3Twin {
-    fn target(&self) -> Target {
-        Target::default().with(8443, self.address)
     }
 }
 
