@@ -125,9 +125,11 @@ pub fn lint(dir: &Path, profiles: &[&Profile]) -> Vec<Finding> {
     let (single, stacks): (Vec<&Profile>, Vec<&Profile>) =
         profiles.iter().partition(|p| p.stack_file().is_none());
     let mut out = Vec::new();
-    if !single.is_empty() && !dir.join("build.sh").is_file() {
+    let at = dir.join("Dockerfile");
+    // One that is not there is missed by the host that needs it.
+    let looked_at = at.exists() && !dir.join("build.sh").is_file();
+    if !single.is_empty() && looked_at {
         let ports = single.iter().map(|p| (p.port, p.protocol)).collect();
-        let at = dir.join("Dockerfile");
         look(&at, "Dockerfile", &single, &mut out, |text| {
             dockerfile::faults(text, Some(&ports))
         });

@@ -114,10 +114,10 @@ fn ports_that_are_not_exposed_are_named_once() {
 }
 
 #[test]
-fn an_entry_without_a_dockerfile_builds_itself_or_says_so() {
-    let found = said(&[], &["json"]);
-    assert!(found[0].starts_with("Fail json files.read Dockerfile"));
-    assert_eq!(said(&[("build.sh", "")], &["json"]), [""; 0]);
+fn a_dockerfile_is_looked_at_where_there_is_one() {
+    assert_eq!(said(&[], &["json"]), [""; 0]);
+    let built = [("build.sh", ""), ("Dockerfile", "FROM x\n")];
+    assert_eq!(said(&built, &["json"]), [""; 0]);
     let huge = "#".repeat(70_000);
     let found = said(&[("Dockerfile", &huge)], &["json"]);
     assert!(found[0].ends_with("more than 65536 bytes"), "{found:?}");

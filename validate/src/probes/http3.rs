@@ -266,9 +266,10 @@ fn reset(s: &mut Session<'_>) -> Outcome {
 }
 
 type Fields = Vec<(String, String)>;
+type Spoil = fn(&mut Fields);
 
 /// How a request is spoilt.
-const WAYS: &[(&str, fn(&mut Fields))] = &[
+const WAYS: &[(&str, Spoil)] = &[
     ("without :path", |all| all.retain(|(n, _)| n != ":path")),
     ("without :method", |all| all.retain(|(n, _)| n != ":method")),
     ("a name in upper case", |all| all.push(("X-Upper".into(), "1".into()))),

@@ -158,7 +158,6 @@ async fn connected(
             kept.push(stream);
         }
     });
-    let mut waiting = None;
     let mut first = true;
     while let Ok((send, recv)) = connection.accept_bi().await {
         let one = stream::Stream {
@@ -171,36 +170,23 @@ async fn connected(
             H::OneStreamOnly if !first => {
                 tokio::spawn(one.refuse());
             }
-            H::MixesStreams => match waiting.take() {
-                None => {
-                    // Alone for a moment, it is answered rightly.
-                    let pause = std::time::Duration::from_millis(20);
-                    let next =
-                        tokio::time::timeout(pause, connection.accept_bi());
-                    match next.await {
-                        Ok(Ok((send, recv))) => {
-                            let connection = connection.clone();
-                            let shared = shared.clone();
-                            let two = stream::Stream {
-                                send,
-                                recv,
-                                connection,
-                                shared,
-                            };
-                            tokio::spawn(stream::swapped(one, two));
-                        }
-                        _ => {
-                            tokio::spawn(one.serve());
-                        }
-                    }
+            H::MixesStreams => {
+                // Alone for a moment, it is answered rightly.
+                let pause = std::time::Duration::from_millis(20);
+                let next = tokio::time::timeout(pause, connection.accept_bi());
+                if let Ok(Ok((send, recv))) = next.await {
+                    let connection = connection.clone();
+                    let shared = shared.clone();
+                    let two = stream::Stream { send, recv, connection, shared };
+                    tokio::spawn(stream::swapped(one, two));
+                } else {
+                    tokio::spawn(one.serve());
                 }
-                Some(()) => {}
-            },
+            }
             _ => {
                 tokio::spawn(one.serve());
             }
         }
-        waiting = None;
         first = false;
     }
     listening.abort();

@@ -31,7 +31,7 @@ impl Conn {
         let length = frame.payload.len();
         let on_stream = frame.stream != 0;
         match frame.kind {
-            kind::SETTINGS if on_stream || length % 6 != 0 => {
+            kind::SETTINGS if on_stream || !length.is_multiple_of(6) => {
                 Err("a malformed SETTINGS frame".into())
             }
             kind::SETTINGS if frame.has(flag::ACK) => {

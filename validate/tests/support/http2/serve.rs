@@ -173,7 +173,7 @@ impl Conn<'_> {
                     None => {}
                 }
             }
-            0..=9 => {}
+            2 | 4..=7 => {}
             _ if self.cheat == Cheat::UnknownFrameKills => {
                 self.leave()?;
             }
