@@ -99,7 +99,7 @@ pub(super) const PROBES: &[Probe] = &[
 
 fn several(s: &mut Session<'_>, body: Option<Framing>) -> Outcome {
     // The range of the load, then wider ones: other lengths of number.
-    for (low, high) in [(1, 9999), (1, 9999), (100, 999), (-50_000, 50_000)] {
+    for (low, high) in [(1, 9999), (1, 9999), (100, 999), (-50_000, -1)] {
         let ask = s.sum(low, high, body);
         s.ask(&ask)?;
     }

@@ -25,8 +25,13 @@ const ELSEWHERE: &[&str] = &[
 
 /// Probes that ask the same more than once, on purpose: for chance, or to see
 /// that nothing is kept.
-const REPEATS: &[(&str, &str)] =
-    &[("stack.static-at-edge", "an edge may keep some files and not others")];
+const REPEATS: &[(&str, &str)] = &[
+    ("json.default", "two counts, for chance"),
+    ("pipeline.ok", "nothing in it can be drawn, so it is asked anew"),
+    ("pipeline.order", "three mixes, each drawn"),
+    ("stack.static-at-edge", "an edge may keep some files and not others"),
+    ("sum.percent", "two sums, for chance"),
+];
 
 /// Longer than for entries: several twins share a busy machine, and none of
 /// the gallery is silent.

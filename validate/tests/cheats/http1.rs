@@ -184,6 +184,25 @@ const GALLERY: &[Line] = &[
     (Cheat::FileHeadEmpty, "static.head", &[NONE]),
     (Cheat::FileAsText, "static.identity", &[FILES]),
     (Cheat::EmptyForMissing, "static.missing", &[NONE]),
+    (Cheat::DeleteTaken, "sum.method", &[NONE]),
+    (Cheat::NegativesRefused, "sum.get", &[SUM_GET, SUM_POST, SUM_CHUNKED, &["sum.post", "sum.chunked"]]),
+    (Cheat::TrimsEndOnly, "sum.space", &[NONE]),
+    (Cheat::NoAbsolutePost, "http.absolute", &[NONE]),
+    (Cheat::ChunkedExact, "http.names", &[NONE]),
+    (Cheat::ChunkEndsTaken, "http.bad-chunk", &[NONE]),
+    (Cheat::LastFramingCounts, "http.smuggle", &[NONE]),
+    (Cheat::PostStaysOpen, "conn.close", &[NONE]),
+    (Cheat::DigitsWithin, "json.non-numeric", &[NONE]),
+    (Cheat::Negative500, "json.range", &[NONE]),
+    (Cheat::BrForQ0, "comp.refused", &[NONE]),
+    (Cheat::EverySecondPlain, "comp.encoded", &[&["conn.keep", "alive.after"]]),
+    (Cheat::ChunkedEchoAtOnce, "upload.early", &[UPLOAD]),
+    (Cheat::CutChunksAnswered, "upload.cut", &[NONE]),
+    (Cheat::ChunkedCapped, "upload.chunked", &[NONE]),
+    (Cheat::OneFileWrong, "static.identity", &[FILES, &["static.vary"]]),
+    (Cheat::OneCodedWrong, "static.encoded", &[FILES, &["static.vary"]]),
+    (Cheat::EmptyForMissingCss, "static.missing", &[NONE]),
+    (Cheat::LeakEncoded, "static.traversal", &[NONE]),
     (Cheat::Leak, "static.traversal", &[NONE]),
 ];
 
@@ -197,6 +216,11 @@ const SECOND: &[(Cheat, &str)] = &[
     (Cheat::OneRead, "static.split"),
     (Cheat::LowerHexOnly, "upload.chunk-forms"),
     (Cheat::NoVary, "static.vary"),
+    (Cheat::NegativesRefused, "sum.post"),
+    (Cheat::NegativesRefused, "sum.chunked"),
+    (Cheat::ChunkLineCut, "sum.drip"),
+    (Cheat::NoExtensions, "upload.chunk-forms"),
+    (Cheat::HeadWithBody, "static.head"),
 ];
 
 impl Running for Twin {

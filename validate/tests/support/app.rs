@@ -95,7 +95,9 @@ impl App {
         let head = m == "HEAD"
             && allowed.contains(&"GET")
             && self.cheat != Cheat::Unusual;
-        if allowed.contains(&m) || head || self.cheat == Cheat::AnyMethod {
+        let delete = m == "DELETE" && self.cheat == Cheat::DeleteTaken;
+        let any = self.cheat == Cheat::AnyMethod || delete;
+        if allowed.contains(&m) || head || any {
             answer()
         } else {
             Reply::status(405)
@@ -134,6 +136,7 @@ impl App {
         match self.cheat {
             Cheat::Unusual => value.or(Some(0)),
             Cheat::MixedMissing if text.is_some() => value.or(Some(0)),
+            Cheat::NegativesRefused => value.filter(|v| *v >= 0),
             _ => value,
         }
     }
@@ -149,6 +152,7 @@ impl App {
         let text = String::from_utf8_lossy(&b.kept);
         let text = match self.cheat {
             Cheat::NoTrim => &text,
+            Cheat::TrimsEndOnly => text.trim_end(),
             _ => text.trim(),
         };
         let ignored = match r.framing {
@@ -198,10 +202,17 @@ impl App {
         let count = match count.parse::<i64>() {
             Ok(n) => n,
             Err(_) if self.cheat == Cheat::NoNumberIsOne => 1,
+            Err(_)
+                if self.cheat == Cheat::DigitsWithin
+                    && count.ends_with(|c: char| c.is_ascii_digit()) =>
+            {
+                1
+            }
             Err(_) => return Reply::status(404),
         };
         match self.cheat {
             Cheat::OverRange500 if count > 50 => return Reply::status(500),
+            Cheat::Negative500 if count < 0 => return Reply::status(500),
             Cheat::Unusual if !(1..=50).contains(&count) => {
                 return Reply::status(400);
             }
@@ -257,6 +268,11 @@ impl App {
             }
             Cheat::GzipForBr if asked == "br" => Some("gzip"),
             Cheat::GzipForQ0 if asked.contains("gzip;q=0") => Some("gzip"),
+            Cheat::BrForQ0 if asked.contains("br;q=0,") => Some("br"),
+            Cheat::EverySecondPlain if usual.is_some() => {
+                local.gzipped = !local.gzipped;
+                usual.filter(|_| local.gzipped)
+            }
             Cheat::GzipBySubstring
                 if asked.contains("gzip") && !asked.contains("q=") =>
             {
@@ -288,17 +304,26 @@ impl App {
             }
             (Cheat::EchoWhenRead | Cheat::EchoAtOnce, Framing::Length(n)) => n,
             (Cheat::FramingCounted, _) => b.framed,
+            (Cheat::ChunkedCapped, Framing::Chunked) => b.count.min(65_536),
+            (Cheat::ChunkedEchoAtOnce, Framing::Chunked) => 0,
             _ => b.count,
         };
         Reply::text(count.to_string())
     }
 
     fn file(&self, name: &str, r: &Request) -> Reply {
-        if self.cheat == Cheat::Leak && name.contains("..") {
+        let encoded =
+            self.cheat == Cheat::LeakEncoded && name.contains("%2e%2e");
+        if encoded || self.cheat == Cheat::Leak && name.contains("..") {
             return Reply::new(200, "application/json", "[]");
         }
         let Some(file) = self.data.files.iter().find(|f| f.name == name) else {
             return match self.cheat {
+                Cheat::EmptyForMissingCss
+                    if name.ends_with(".css") && !name.contains('/') =>
+                {
+                    Reply::status(200)
+                }
                 Cheat::EmptyForMissing if !name.contains(['/', '%', '\\']) => {
                     Reply::status(200)
                 }
@@ -321,6 +346,11 @@ impl App {
         let coding = coding.filter(|_| file.compressed);
         let raw = &file.raw;
         let body = match (self.cheat, coding) {
+            (Cheat::OneFileWrong, None) | (Cheat::OneCodedWrong, Some(_))
+                if file.name == "router.js" =>
+            {
+                return Reply::new(200, kind, "x");
+            }
             (Cheat::OneByte, _) => {
                 return Reply::new(200, kind, "x");
             }

@@ -28,6 +28,9 @@ pub enum Cheat {
     AnyMethod,
     HeadWithBody,
     NoPercent,
+    DeleteTaken,
+    NegativesRefused,
+    TrimsEndOnly,
 
     // Reading requests.
     OneRead,
@@ -37,13 +40,17 @@ pub enum Cheat {
     NoExtensions,
     NoTrailers,
     NoAbsolute,
+    NoAbsolutePost,
     NamesByCase,
+    ChunkedExact,
     LongHeader500,
     PrefixRoutes,
     LastLength,
     LengthWraps,
     LengthOverChunked,
+    LastFramingCounts,
     BadChunksTaken,
+    ChunkEndsTaken,
     BadLinesTaken,
 
     // Writing answers.
@@ -58,6 +65,7 @@ pub enum Cheat {
     // Connections.
     ClosesAfterTen,
     NeverCloses,
+    PostStaysOpen,
     ResetWounds,
     AbortWounds,
     Silent,
@@ -75,7 +83,9 @@ pub enum Cheat {
     Total32Bit,
     DefaultIsZero,
     NoNumberIsOne,
+    DigitsWithin,
     OverRange500,
+    Negative500,
     JsonAsText,
 
     // Codings of documents.
@@ -85,19 +95,26 @@ pub enum Cheat {
     GzipAfterGzip,
     GzipForBr,
     GzipForQ0,
+    BrForQ0,
+    EverySecondPlain,
     GzipBySubstring,
     NoVary,
 
     // Uploads.
     EchoAtOnce,
+    ChunkedEchoAtOnce,
     EchoWhenRead,
     EmptyRefused,
     SmallLimit,
     FramingCounted,
     CutAnswered,
+    CutChunksAnswered,
+    ChunkedCapped,
 
     // Static files.
     OneByte,
+    OneFileWrong,
+    OneCodedWrong,
     ZerosInBrotli,
     FileGzipTwice,
     FileGzipUnasked,
@@ -105,5 +122,7 @@ pub enum Cheat {
     FileHeadEmpty,
     FileAsText,
     EmptyForMissing,
+    EmptyForMissingCss,
     Leak,
+    LeakEncoded,
 }

@@ -172,19 +172,27 @@ fn connection(stream: &TcpStream, app: &App, stop: &AtomicBool) -> bool {
         batch = batch.max(heads(&reader.bytes) + 1);
         let upload = request.path == "/upload";
         let mut body = Body::default();
-        if app.cheat == Cheat::EchoAtOnce && upload {
+        let early = match app.cheat {
+            Cheat::EchoAtOnce => true,
+            Cheat::ChunkedEchoAtOnce => {
+                request.framing == wire::Framing::Chunked
+            }
+            _ => false,
+        };
+        if early && upload {
             let reply = app.answer(&request, &body, &mut local);
             let _ = out.write_all(&reply.bytes(Some(&request), app.cheat));
         }
         match reader.body(&request, &mut body) {
             Ok(()) => {}
-            Err(Stop::Cut { reset: false }) if upload && lies(app.cheat) => {}
+            Err(Stop::Cut { reset: false })
+                if upload && lies(app.cheat, request.framing) => {}
             Err(stop) => {
                 ended(app, out, &stop, true);
                 return false;
             }
         }
-        if app.cheat == Cheat::EchoAtOnce && upload {
+        if early && upload {
             continue;
         }
         let mut reply = app.answer(&request, &body, &mut local);
@@ -205,14 +213,21 @@ fn connection(stream: &TcpStream, app: &App, stop: &AtomicBool) -> bool {
             return false;
         }
         let tenth = local.served == 10 && app.cheat == Cheat::ClosesAfterTen;
+        let post = request.method == "POST";
+        if request.close && post && app.cheat == Cheat::PostStaysOpen {
+            swallow(stream);
+            return false;
+        }
         if request.close || request.doubtful || tenth {
             return request.close;
         }
     }
 }
 
-fn lies(cheat: Cheat) -> bool {
+fn lies(cheat: Cheat, framing: wire::Framing) -> bool {
+    let chunked = framing == wire::Framing::Chunked;
     matches!(cheat, Cheat::EchoWhenRead | Cheat::CutAnswered)
+        || cheat == Cheat::CutChunksAnswered && chunked
 }
 
 /// Whole heads in the buffer.

@@ -214,7 +214,8 @@ impl<'a> Reader<'a> {
             }
             self.take(size, body)?;
             body.framed += size + 2;
-            if !self.line(false)?.is_empty() {
+            let end = self.line(false)?;
+            if !end.is_empty() && self.cheat != Cheat::ChunkEndsTaken {
                 return Err(Stop::Bad);
             }
         }
@@ -244,6 +245,9 @@ fn parse(text: &str, cheat: Cheat) -> Option<Request> {
     };
     let path = match target.strip_prefix("http://") {
         Some(_) if cheat == Cheat::NoAbsolute => return None,
+        Some(_) if cheat == Cheat::NoAbsolutePost && method == "POST" => {
+            return None;
+        }
         Some(rest) => &rest[rest.find('/')?..],
         None => target,
     };
@@ -261,6 +265,7 @@ fn parse(text: &str, cheat: Cheat) -> Option<Request> {
     };
     let mut chunked = false;
     let mut length: Option<u64> = None;
+    let mut last_is_length = false;
     if parts.len() != 3 {
         // Taken for a good one; nothing else of it can be read.
         return Some(r);
@@ -284,13 +289,15 @@ fn parse(text: &str, cheat: Cheat) -> Option<Request> {
                 if !same && cheat != Cheat::LastLength {
                     return None;
                 }
-                length = Some(now);
+                (length, last_is_length) = (Some(now), true);
             }
             "Transfer-Encoding" => {
-                if !value.eq_ignore_ascii_case("chunked") {
+                if !value.eq_ignore_ascii_case("chunked")
+                    || cheat == Cheat::ChunkedExact && value != "chunked"
+                {
                     return None;
                 }
-                chunked = true;
+                (chunked, last_is_length) = (true, false);
             }
             "Connection" => r.close = value.eq_ignore_ascii_case("close"),
             "Accept-Encoding" => r.accept = Some(value.into()),
@@ -299,6 +306,11 @@ fn parse(text: &str, cheat: Cheat) -> Option<Request> {
     }
     r.framing = match (chunked, length) {
         (true, Some(n)) if cheat == Cheat::LengthOverChunked => {
+            Framing::Length(n)
+        }
+        (true, Some(n))
+            if cheat == Cheat::LastFramingCounts && last_is_length =>
+        {
             Framing::Length(n)
         }
         (true, Some(_)) if cheat == Cheat::Unusual => {
