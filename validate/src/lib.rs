@@ -1,7 +1,7 @@
 //! The judge: asks a running entry questions and says whether it may be
 //! measured.
 //!
-//! Every question is a [`Rule`] with a stable id, drawn from a printed seed
+//! Every question has a rule with a stable id, is drawn from a printed seed
 //! and asked through the judge's own, paranoid client. Right
 //! answers come from [`profiles::oracle`], which the gun shares; no line of
 //! protocol code is shared with it. A probe that fails is asked once more

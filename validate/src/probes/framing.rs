@@ -84,7 +84,7 @@ fn refuse(
     }
 }
 
-fn must_refuse(s: &mut Session<'_>, request: &Request) -> Outcome {
+pub(super) fn must_refuse(s: &mut Session<'_>, request: &Request) -> Outcome {
     match refuse(s, request)? {
         None => Ok(()),
         Some((_, response)) => {
@@ -94,7 +94,7 @@ fn must_refuse(s: &mut Session<'_>, request: &Request) -> Outcome {
     }
 }
 
-fn post(s: &mut Session<'_>, extra: &str, body: &str) -> Request {
+pub(super) fn post(s: &mut Session<'_>, extra: &str, body: &str) -> Request {
     let target = s.sum(1, 9999, None).target();
     let request = Request::new("POST", &target, &s.host, extra);
     request.with(body.as_bytes())

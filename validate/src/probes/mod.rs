@@ -9,6 +9,7 @@ mod framing;
 mod grpc;
 mod grpc_wrong;
 mod http1;
+mod http1_odd;
 mod http2;
 mod http2_flow;
 mod http2_frames;
@@ -45,6 +46,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Probe> {
         sum_forms::PROBES,
         http1::PROBES,
         framing::PROBES,
+        http1_odd::PROBES,
         conn::PROBES,
         pipelined::PROBES,
         json::PROBES,

@@ -110,10 +110,10 @@ fn missing(s: &mut Session<'_>) -> Outcome {
 
 fn method(s: &mut Session<'_>) -> Outcome {
     let mut odd = None;
-    for method in ["PUT", "DELETE", "PATCH"] {
+    for method in ["PUT", "DELETE", "PATCH", "BREW"] {
         let target = s.sum(1, 9999, None).target();
         let extra = match method {
-            "DELETE" => "",
+            "DELETE" | "BREW" => "",
             _ => "Content-Length: 2\r\n",
         };
         let body = if extra.is_empty() { "" } else { "20" };

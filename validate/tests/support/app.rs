@@ -46,6 +46,9 @@ impl App {
         if !r.path.starts_with(self.serves) {
             return Reply::status(404);
         }
+        if r.fails {
+            return Reply::status(500);
+        }
         if r.long_header && self.cheat == Cheat::LongHeader500 {
             return Reply::status(500);
         }

@@ -52,6 +52,15 @@ pub enum Cheat {
     BadChunksTaken,
     ChunkEndsTaken,
     BadLinesTaken,
+    CodingBySubstring,
+    CodingByPrefix,
+    SpaceColonTaken,
+    FoldIs500,
+    HostlessTaken,
+    TwoHostsTaken,
+    ManyFields500,
+    LongLine500,
+    ExpectIs500,
 
     // Writing answers.
     Chunked10,

@@ -37,6 +37,8 @@ pub struct Request {
     pub accept: Option<String>,
     pub framing: Framing,
     pub long_header: bool,
+    /// Whether a cheat answers it with 500.
+    pub fails: bool,
     /// Whether it had both framings and the connection must end.
     pub doubtful: bool,
 }
@@ -62,6 +64,7 @@ impl Request {
             accept: accept.map(Into::into),
             framing: Framing::None,
             long_header: false,
+            fails: false,
             doubtful: false,
         }
     }
@@ -261,17 +264,29 @@ fn parse(text: &str, cheat: Cheat) -> Option<Request> {
         accept: None,
         framing: Framing::None,
         long_header: text.len() > 8 * 1024,
+        fails: false,
         doubtful: false,
     };
     let mut chunked = false;
     let mut length: Option<u64> = None;
     let mut last_is_length = false;
+    let (mut hosts, mut fields) = (0, 0);
     if parts.len() != 3 {
         // Taken for a good one; nothing else of it can be read.
         return Some(r);
     }
     for line in lines {
+        if line.starts_with(' ') && cheat == Cheat::FoldIs500 {
+            r.fails = true;
+            continue;
+        }
         let (name, value) = line.split_once(':')?;
+        fields += 1;
+        let name = match cheat {
+            Cheat::SpaceColonTaken => name.trim_end(),
+            _ if name.ends_with(' ') => return None,
+            _ => name,
+        };
         let value = value.trim();
         let name = match cheat {
             Cheat::NamesByCase => name.to_string(),
@@ -292,18 +307,38 @@ fn parse(text: &str, cheat: Cheat) -> Option<Request> {
                 (length, last_is_length) = (Some(now), true);
             }
             "Transfer-Encoding" => {
-                if !value.eq_ignore_ascii_case("chunked")
-                    || cheat == Cheat::ChunkedExact && value != "chunked"
+                let known = match cheat {
+                    Cheat::CodingBySubstring => {
+                        value.to_ascii_lowercase().contains("chunked")
+                    }
+                    Cheat::CodingByPrefix => {
+                        value.to_ascii_lowercase().starts_with("chunked")
+                    }
+                    _ => value.eq_ignore_ascii_case("chunked"),
+                };
+                if !known || cheat == Cheat::ChunkedExact && value != "chunked"
                 {
                     return None;
                 }
                 (chunked, last_is_length) = (true, false);
             }
             "Connection" => r.close = value.eq_ignore_ascii_case("close"),
+            "Host" => hosts += 1,
+            "Expect" => r.fails |= cheat == Cheat::ExpectIs500,
             "Accept-Encoding" => r.accept = Some(value.into()),
             _ => {}
         }
     }
+    let host = match cheat {
+        Cheat::HostlessTaken | Cheat::NamesByCase => hosts < 2,
+        Cheat::TwoHostsTaken => hosts > 0,
+        _ => hosts == 1,
+    };
+    if !host && !r.old {
+        return None;
+    }
+    r.fails |= fields > 40 && cheat == Cheat::ManyFields500;
+    r.fails |= target.len() > 5000 && cheat == Cheat::LongLine500;
     r.framing = match (chunked, length) {
         (true, Some(n)) if cheat == Cheat::LengthOverChunked => {
             Framing::Length(n)
