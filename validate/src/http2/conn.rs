@@ -40,7 +40,9 @@ pub(crate) struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { window: 1 << 20, more: 16 << 20, table: None, credits: true }
+        // As the load has them: nothing waits for a window there.
+        let (window, more) = (16 << 20, (1 << 30) - FIRST_WINDOW as u32);
+        Settings { window, more, table: None, credits: true }
     }
 }
 
@@ -49,6 +51,8 @@ impl Default for Settings {
 struct Peer {
     window: i64,
     frame: usize,
+    /// Streams that it takes at once.
+    streams: usize,
 }
 
 /// A connection to the entry.
@@ -138,7 +142,11 @@ impl Conn {
             track,
             scheme: if tls { "https" } else { "http" },
             ours,
-            peer: Peer { window: FIRST_WINDOW, frame: LARGEST },
+            peer: Peer {
+                window: FIRST_WINDOW,
+                frame: LARGEST,
+                streams: usize::MAX,
+            },
             inbox: Vec::new(),
             decoder: Decoder::new(),
             streams: BTreeMap::new(),
@@ -273,6 +281,19 @@ impl Conn {
             Some(half) => half.take(),
             None => Err(Fault::Late { got: 0 }),
         }
+    }
+
+    /// Waits for the server's SETTINGS; how many streams it takes at once.
+    pub(crate) fn streams(&mut self, by: Instant) -> Result<usize, Fault> {
+        while !self.greeted {
+            self.pump(by)?;
+        }
+        Ok(self.peer.streams)
+    }
+
+    /// What is left of the connection's window for the server.
+    pub(crate) fn left(&self) -> i64 {
+        self.inflow
     }
 
     /// Whether a stream's answer is complete, or was cut short.

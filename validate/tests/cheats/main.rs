@@ -17,6 +17,7 @@ mod honest;
 mod http1;
 mod http2;
 mod http3;
+mod real;
 mod replaced;
 mod row;
 mod stack;

@@ -119,6 +119,9 @@ impl Conn {
                         half.outflow += change;
                     }
                 }
+                (setting::MAX_CONCURRENT_STREAMS, most) => {
+                    self.peer.streams = most as usize;
+                }
                 (setting::MAX_FRAME_SIZE, 16_384..=16_777_215) => {
                     // We never send larger ones than the smallest limit.
                 }
