@@ -4,9 +4,8 @@
 //! Every question has a rule with a stable id, is drawn from a printed seed
 //! and asked through the judge's own, paranoid client. Right
 //! answers come from [`profiles::oracle`], which the gun shares; no line of
-//! protocol code is shared with it. A probe that fails is asked once more
-//! with the same inputs, so that a chance failure is called flaky and drops
-//! nothing.
+//! protocol code is shared with it. A probe that fails is asked again with
+//! the same inputs, so that a chance failure is called flaky and drops nothing.
 //!
 //! [`validate`] is the way in; [`rules`] lists what is asked, for the command
 //! line and the site, out of the same definitions that are run.
