@@ -114,11 +114,13 @@ fn a_server_that_dies_after_the_checks_is_found_dead() {
     let verdicts = twin
         .judged(&SEVEN, &Options { progress: Some(&last), ..options(20_000) });
     for p in &verdicts.probes {
-        let expected = match &p.id[..] {
-            "alive.after" => Verdict::Crashed,
-            _ => Verdict::Pass,
+        // A connection that its listener has not taken yet is reset, which
+        // is silence; after that, nobody is there.
+        let expected: &[Verdict] = match &p.id[..] {
+            "alive.after" => &[Verdict::Crashed, Verdict::NoAnswer],
+            _ => &[Verdict::Pass],
         };
-        assert_eq!(p.verdict, expected, "{}: {}", p.id, p.got);
+        assert!(expected.contains(&p.verdict), "{}: {}", p.id, p.got);
     }
     assert!(SEVEN.iter().all(|n| !verdicts.passes(&n.parse().unwrap())));
 }
