@@ -41,25 +41,8 @@ fn all_27_profiles_load_and_leagues_count_as_the_contract_says() {
     assert_eq!(scored(League::Framework), 27);
     assert_eq!(scored(League::Engine), 18);
     assert_eq!(scored(League::Infrastructure), 4);
-    let mut fired: Vec<&str> = catalog
-        .profiles
-        .iter()
-        .filter(|p| p.can_run())
-        .map(|p| p.name.as_str())
-        .collect();
-    fired.sort_unstable();
-    assert_eq!(
-        fired,
-        [
-            "baseline",
-            "json",
-            "json-comp",
-            "limited-conn",
-            "pipelined",
-            "static",
-            "upload"
-        ]
-    );
+    let fired = catalog.profiles.iter().filter(|p| p.can_run()).count();
+    assert_eq!(fired, 20, "all that need nothing beside the server");
 }
 
 #[test]

@@ -74,7 +74,7 @@ fn list_shows_all_27_profiles_and_fits_its_schema() {
     let value = fits("list", &text);
     let profiles = value["profiles"].as_array().unwrap();
     let fired = profiles.iter().filter(|p| p["can_run"] == true).count();
-    assert_eq!((profiles.len(), fired), (27, 7));
+    assert_eq!((profiles.len(), fired), (27, 20));
     let table = stdout(arena(&root()).arg("list"), 0);
     assert!(table.contains("production-stack"), "{table}");
     assert!(table.contains("not yet"), "{table}");

@@ -242,18 +242,6 @@ impl Kind {
                 | Kind::ItemRead { .. }
         )
     }
-
-    /// Whether it needs nothing but plain HTTP and the generated files.
-    pub fn is_plain(&self) -> bool {
-        matches!(
-            self,
-            Kind::Sum { .. }
-                | Kind::Pipeline
-                | Kind::Json { .. }
-                | Kind::Upload { .. }
-                | Kind::Static { .. }
-        )
-    }
 }
 
 #[cfg(test)]

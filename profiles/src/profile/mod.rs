@@ -276,10 +276,7 @@ impl Profile {
     /// Whether this version of the tool can run the profile, from gate to
     /// ranking. The gun fires them all.
     pub fn can_run(&self) -> bool {
-        self.protocol == Protocol::Http1
-            && self.server.sidecars.is_empty()
-            && self.server.services.is_empty()
-            && self.classes.iter().all(|c| c.kind.is_plain())
+        self.server.sidecars.is_empty() && self.server.services.is_empty()
     }
 
     /// The file in an entry's directory that describes its stack; `None` for
