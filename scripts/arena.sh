@@ -9,4 +9,5 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 arena=$("$ARENA_ROOT/scripts/build.sh")
 prepare_host "$@"
+need_entry_packages "$@"
 exec "$arena" --root "$ARENA_ROOT" bench --site "$@"

@@ -16,4 +16,5 @@ for arg in "$@"; do
   esac
 done
 prepare_host
+need_entry_packages "${args[@]}"
 exec "$arena" --root "$ARENA_ROOT" bench "${args[@]}"

@@ -42,7 +42,9 @@ need_tools() {
 # missing; fails, and says what to install, where that cannot be done.
 need_packages() {
   local pair missing=() install
-  for pair in "$@"; do have "${pair%%:*}" || missing+=("${pair#*:}"); done
+  for pair in "$@"; do
+    have "${pair%%:*}" || [[ $pair == /* && -e ${pair%%:*} ]] || missing+=("${pair#*:}")
+  done
   ((${#missing[@]})) || return 0
   if ((EUID == 0)) && have apt-get; then
     say "installing ${missing[*]}"
@@ -54,6 +56,44 @@ need_packages() {
   fi
   say "missing: apt-get install ${missing[*]}"
   return 1
+}
+
+# entry_packages [ARG...]: the COMMAND:PACKAGE pairs that entries on host
+# `local` need: the entries named among the arguments, or all.
+entry_packages() {
+  local arg list entries=() metas=()
+  for arg in "$@"; do
+    [[ $arg == [a-zA-Z0-9]* && -f $ARENA_ROOT/frameworks/$arg/meta.json ]] && entries+=("$arg")
+  done
+  ((${#entries[@]})) || entries=('*')
+  for arg in "${entries[@]}"; do
+    # The star is the only pattern among names, so it alone is expanded.
+    for list in "$ARENA_ROOT/frameworks/"$arg/meta.json; do metas+=("$list"); done
+  done
+  sed -n 's/.*"packages": *\[\([^]]*\)\].*/\1/p' "${metas[@]}" |
+    { grep -oE '"/?[A-Za-z0-9][A-Za-z0-9._+/-]*:[a-z0-9][a-z0-9.+-]*"' || true; } |
+    tr -d '"' | sort -u
+}
+
+# on_local ARGS...: will a run with these arguments use host `local`?
+on_local() {
+  case " $* " in
+  *" --help "* | *" --list "* | *" --target"*) return 1 ;;
+  *" --host local "* | *" --host=local "*) return 0 ;;
+  *" --host"*) return 1 ;;
+  esac
+  ! { have docker && timeout 10 docker version >/dev/null 2>&1; }
+}
+
+# need_entry_packages ARGS...: installs what the entries named among the
+# arguments (all, when none is) need on host `local`. Not fatal: an entry
+# whose programs are missing says so itself.
+need_entry_packages() {
+  on_local "$@" || return 0
+  local pairs pair
+  mapfile -t pairs < <(entry_packages "$@")
+  # One at a time: a package that nobody has keeps no other entry from its own.
+  for pair in "${pairs[@]}"; do need_packages "$pair" || true; done
 }
 
 # prepare_host ARGS...: makes what containers need, when a run with these

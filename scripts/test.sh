@@ -19,6 +19,9 @@ need_packages wrk:wrk h2load:nghttp2-client || say "tests of agreement are skipp
 compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null ||
   need_packages initdb:postgresql || say "tests beside a database are skipped"
 
+# Entries in other languages are built and judged, too.
+need_entry_packages --host local
+
 step() {
   say "$*"
   "$@"

@@ -3,6 +3,7 @@
 
 use std::{
     collections::VecDeque,
+    env,
     fs::{self, File},
     io::{self, Read},
     os::unix::{fs::PermissionsExt, process::CommandExt},
@@ -61,6 +62,7 @@ fn by_commands(
     interrupt: &Interrupt,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Artifact, HostError> {
+    lacks_nothing(local)?;
     if let [program, args @ ..] = &local.build[..] {
         let mut command = Command::new(program);
         command.args(args).current_dir(dir);
@@ -68,6 +70,37 @@ fn by_commands(
     }
     let digest = tree_digest(dir).map_err(|e| ours(dir, &e))?;
     Ok(Artifact { digest, what: local.run.join(" ") })
+}
+
+/// Fails unless all that the entry says it needs is on this machine.
+fn lacks_nothing(local: &LocalRun) -> Result<(), HostError> {
+    let missing: Vec<_> =
+        local.packages.iter().filter(|n| !is_there(&n.command)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let commands: Vec<_> =
+        missing.iter().map(|n| format!("`{}`", n.command)).collect();
+    let packages: Vec<_> = missing.iter().map(|n| &n.package[..]).collect();
+    Err(HostError::entry(format!(
+        "{} {} missing: apt-get install {}, then run this again",
+        commands.join(", "),
+        if missing.len() == 1 { "is" } else { "are" },
+        packages.join(" ")
+    )))
+}
+
+/// Whether a command is on the path, or an absolute path names something.
+fn is_there(command: &str) -> bool {
+    if command.starts_with('/') {
+        return Path::new(command).exists();
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).any(|dir| {
+        fs::metadata(dir.join(command)).is_ok_and(|found| {
+            found.is_file() && found.permissions().mode() & 0o111 != 0
+        })
+    })
 }
 
 fn by_cargo(

@@ -35,6 +35,28 @@ fn a_failed_build_shows_the_end_of_its_output() {
     assert_eq!(log_tail, "broken");
 }
 
+#[test]
+fn an_entry_whose_programs_are_missing_is_told_what_to_install() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("there");
+    fs::write(&file, "").unwrap();
+    let meta = |packages: &str| {
+        format!(
+            r#","local":{{"build":["sh","-c","echo >built"],"run":["true"],
+            "packages":[{packages}"sh:dash","{}:x"]}}"#,
+            file.display()
+        )
+    };
+    let lacks = meta(r#""nobody-has-this:some-package","#);
+    let error = try_build(&lacks, dir.path()).unwrap_err();
+    assert!(matches!(error, HostError::Entry { .. }), "{error}");
+    let told = "`nobody-has-this` is missing: apt-get install some-package, \
+                then run this again";
+    assert!(error.to_string().contains(told), "{error}");
+    assert!(!dir.path().join("built").exists());
+    try_build(&meta(""), dir.path()).unwrap();
+}
+
 /// A process that stays makes the test hang.
 fn wait_for_the_end_of(dir: &Path) {
     let pid = fs::read_to_string(dir.join("pid")).unwrap();

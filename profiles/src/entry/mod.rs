@@ -72,6 +72,17 @@ pub struct LocalRun {
     pub build: Vec<String>,
     /// The command that serves; it must not fork away.
     pub run: Vec<String>,
+    /// What both need on the machine.
+    pub packages: Vec<Needed>,
+}
+
+/// A program an entry needs, and where Debian has it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Needed {
+    /// Its name on the path, or the absolute path of a file.
+    pub command: String,
+    /// The Debian package that brings it.
+    pub package: String,
 }
 
 /// One contestant.

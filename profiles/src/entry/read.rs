@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::spots::Spots;
-use super::{LONGEST_TEXT, LocalRun, MetaError, Place};
+use super::{LONGEST_TEXT, LocalRun, MetaError, Needed, Place};
 use crate::name::ProfileName;
 use crate::profile::Protocol;
 
@@ -273,7 +273,8 @@ impl<'a> Reader<'a> {
                 return None;
             }
         };
-        if let Some(key) = map.keys().find(|k| *k != "build" && *k != "run") {
+        let known = ["build", "run", "packages"];
+        if let Some(key) = map.keys().find(|k| !known.contains(&k.as_str())) {
             self.refuse("local", &Value::String(key.clone()), LOCAL);
         }
         let null = Value::Null;
@@ -284,11 +285,48 @@ impl<'a> Reader<'a> {
         if run.first().is_none_or(String::is_empty) {
             self.missing("local.run", LOCAL);
         }
-        Some(LocalRun { build, run })
+        let packages = self.packages(map.get("packages").unwrap_or(&null));
+        Some(LocalRun { build, run, packages })
+    }
+
+    fn packages(&mut self, value: &Value) -> Vec<Needed> {
+        let mut out = Vec::new();
+        for text in self.texts("local.packages", value) {
+            match needed(&text) {
+                Some(needed) => out.push(needed),
+                None => {
+                    let found = Value::String(text);
+                    self.refuse("local.packages", &found, PACKAGE);
+                }
+            }
+        }
+        out
     }
 }
 
-const LOCAL: &str = "write {\"build\": [command...], \"run\": [command...]}";
+const LOCAL: &str = "write {\"build\": [command...], \"run\": [command...]}, \
+                     and \"packages\" if it needs any";
+const PACKAGE: &str = "write \"COMMAND:PACKAGE\": a command's name or a \
+                       file's absolute path, and the Debian package it is in";
+
+/// `COMMAND:PACKAGE`. Both reach a shell, so they are plain words.
+fn needed(text: &str) -> Option<Needed> {
+    let plain = |text: &str, more: &[u8]| {
+        let fits = |b: u8| b.is_ascii_alphanumeric() || more.contains(&b);
+        let first = text.bytes().next();
+        first.is_some_and(|b| b.is_ascii_alphanumeric())
+            && text.bytes().all(fits)
+    };
+    let (command, package) = text.split_once(':')?;
+    let named = match command.strip_prefix('/') {
+        Some(path) => plain(path, b"/._+-"),
+        None => plain(command, b"._+-"),
+    };
+    (named && plain(package, b".+-")).then(|| Needed {
+        command: command.to_string(),
+        package: package.to_string(),
+    })
+}
 
 /// A value as a message shows it, cut to a readable length.
 fn shown(value: &Value) -> String {

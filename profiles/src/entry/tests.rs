@@ -39,6 +39,27 @@ fn a_script_in_a_command_keeps_its_lines() {
 }
 
 #[test]
+fn what_an_entry_needs_is_a_command_or_a_file_and_its_package() {
+    let of = |packages: &str| {
+        let local = format!(r#"{{"run":["x"],"packages":{packages}}}"#);
+        parse(&format!(
+            r#"{{"type":"tuned","tests":["json"],"local":{local}}}"#
+        ))
+    };
+    let entry = of(r#"["go:golang-go","/usr/lib/x/y.so:libx-1.0"]"#).unwrap();
+    let needed = entry.local.unwrap().packages;
+    let pairs: Vec<_> =
+        needed.iter().map(|n| (&n.command[..], &n.package[..])).collect();
+    assert_eq!(pairs, [("go", "golang-go"), ("/usr/lib/x/y.so", "libx-1.0")]);
+    for bad in ["go", ":go", "go:", "bin/go:go", "go:-y", "-v:go", "a:b c"] {
+        let errors = of(&format!(r#"["{bad}"]"#)).unwrap_err();
+        let told = errors[0].to_string();
+        assert!(told.contains("local.packages: found"), "{told}");
+        assert!(told.contains("COMMAND:PACKAGE"), "{told}");
+    }
+}
+
+#[test]
 fn every_fault_names_file_field_value_and_allowed_values() {
     refuses(
         r#"{"type":"realistic","tests":["json"]}"#,
