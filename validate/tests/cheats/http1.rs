@@ -59,6 +59,14 @@ const SUM_CHUNKED: &[&str] = &[
     "pipeline.split",
     "alive.after",
 ];
+/// Asked after a connection was reset or an upload broken off.
+const WOUNDED: &[&str] = &[
+    "alive.after",
+    "http.many-headers",
+    "http.long-line",
+    "http.colon",
+    "http.expect",
+];
 const PIPELINE: &[&str] =
     &["pipeline.order", "pipeline.split", "conn.keep", "alive.after"];
 const SPLITS: &[&str] = &[
@@ -153,8 +161,8 @@ const GALLERY: &[Line] = &[
     (Cheat::EndlessHead, "pipeline.ok", &[PIPELINE]),
     (Cheat::ClosesAfterTen, "conn.keep", &[&["pipeline.order", "static.identity", "static.encoded", "static.codings"]]),
     (Cheat::NeverCloses, "conn.close", &[&["http.version10"]]),
-    (Cheat::ResetWounds, "conn.reset", &[&["alive.after", "upload.abort"]]),
-    (Cheat::AbortWounds, "upload.abort", &[&["alive.after", "conn.reset"]]),
+    (Cheat::ResetWounds, "conn.reset", &[WOUNDED, &["upload.abort"]]),
+    (Cheat::AbortWounds, "upload.abort", &[WOUNDED, &["conn.reset"]]),
     (Cheat::PipelineNewline, "pipeline.ok", &[PIPELINE]),
     (Cheat::FixedBatch, "pipeline.order", &[&["pipeline.split"]]),
     (Cheat::ReversedBatch, "pipeline.order", &[&["pipeline.split"]]),

@@ -42,7 +42,7 @@ type Line = (
 #[rustfmt::skip]
 const GALLERY: &[Line] = &[
     (C::FilesByServer, GATEWAY, "stack.static-at-edge", &[NONE]),
-    (C::EdgeCaches, GATEWAY, "stack.no-edge-cache", &[&["db.changed"]]),
+    (C::EdgeCaches, GATEWAY, "stack.no-edge-cache", &[&["db.changed", "json.document"]]),
     (C::EdgeCachesItems, PRODUCTION, "stack.no-edge-cache", &[NONE]),
     (C::AuthCached, PRODUCTION, "stack.auth-count", &[NONE]),
     (C::WritesUnasked, PRODUCTION, "stack.auth-write", &[NONE]),
