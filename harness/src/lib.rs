@@ -11,6 +11,7 @@ pub mod problem;
 pub mod rig;
 pub mod runner;
 pub mod show;
+pub mod sidecar;
 pub mod store;
 #[cfg(test)]
 mod testing;

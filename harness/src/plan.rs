@@ -106,11 +106,6 @@ impl Plan {
             if subscribed.is_empty() {
                 continue;
             }
-            if !profile.can_run() {
-                let name = &profile.name;
-                notes.push(format!("{name}: this version cannot run it"));
-                continue;
-            }
             let levels = levels(profile, &settings, cap);
             for level in &levels {
                 groups.push((*profile, *level, subscribed.clone()));

@@ -11,9 +11,11 @@ mod gun;
 mod ready;
 mod serve;
 mod shot;
+mod stack;
 mod watching;
 
 use std::{
+    cell::RefCell,
     collections::BTreeMap,
     path::{Path, PathBuf},
     time::Instant,
@@ -32,6 +34,7 @@ use crate::{
     plan::{Plan, PlannedShot},
     problem::{ExitClass, Problem},
     rig::{Pinned, Rig, busy_note, load_average},
+    sidecar::Sidecars,
     store::Store,
     warn::Warn,
 };
@@ -75,6 +78,8 @@ pub struct BenchRequest<'a> {
     pub interrupt: &'a Interrupt,
     /// Asks whether a server answers in what is not cleartext HTTP/1.1.
     pub greet: Greet,
+    /// What stands beside entries.
+    pub sidecars: Option<&'a RefCell<Sidecars>>,
     /// Who asks beside the gun, if anybody.
     pub witness: Option<&'a dyn Witness>,
 }
@@ -203,7 +208,11 @@ fn all(
     let settings = &request.plan.settings;
     let place = Place::new(host, Some(request.rig), &data, &run.run, interrupt);
     let range = Range {
-        place: Place { greet: request.greet, ..place },
+        place: Place {
+            greet: request.greet,
+            sidecars: request.sidecars,
+            ..place
+        },
         gun: request.gun,
         pools: &request.rig.pools,
         data_dir: request.data_dir,

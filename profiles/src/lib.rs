@@ -23,6 +23,7 @@ pub mod rule;
 pub mod sample;
 pub mod score;
 pub mod spec;
+pub mod stack;
 pub mod stat;
 pub mod token;
 pub mod units;

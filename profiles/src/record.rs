@@ -240,6 +240,10 @@ pub enum Outcome {
         server: Usage,
         /// What the gun used.
         load: Usage,
+        /// What each sidecar, and each service of a stack, used. Services are
+        /// in `server` too; sidecars are not.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        services: BTreeMap<String, Usage>,
         /// Why the number may not be used; empty is a valid shot.
         void: Vec<String>,
     },

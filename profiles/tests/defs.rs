@@ -41,8 +41,6 @@ fn all_27_profiles_load_and_leagues_count_as_the_contract_says() {
     assert_eq!(scored(League::Framework), 27);
     assert_eq!(scored(League::Engine), 18);
     assert_eq!(scored(League::Infrastructure), 4);
-    let fired = catalog.profiles.iter().filter(|p| p.can_run()).count();
-    assert_eq!(fired, 20, "all that need nothing beside the server");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use postgres::{Client, Config, NoTls, Row};
-use profiles::data::Rows;
+use profiles::data::{Rows, schema};
 use serde_json::{Value, json};
 
 /// By this the judge's own connections are told from the entry's.
@@ -184,33 +184,10 @@ impl Database {
 
     /// Everything that anybody made in the database: a line each, sorted.
     pub(crate) fn objects(&mut self) -> Result<Vec<String>, String> {
-        let text = "
-            SELECT 'column ' || c.relname || '.' || a.attname || ' '
-                   || format_type(a.atttypid, a.atttypmod)
-            FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
-            JOIN pg_namespace n ON n.oid = c.relnamespace
-            WHERE a.attnum > 0 AND NOT a.attisdropped
-              AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
-              AND n.nspname NOT IN ('pg_catalog', 'information_schema')
-              AND n.nspname NOT LIKE 'pg\\_t%'
-            UNION ALL
-            SELECT 'index ' || indexname || ' on ' || tablename
-            FROM pg_indexes
-            WHERE schemaname NOT IN ('pg_catalog', 'information_schema')
-              AND schemaname NOT LIKE 'pg\\_t%'
-            UNION ALL
-            SELECT 'trigger ' || tgname FROM pg_trigger WHERE NOT tgisinternal
-            UNION ALL
-            SELECT 'rule ' || rulename FROM pg_rules
-            WHERE schemaname NOT IN ('pg_catalog', 'information_schema')
-            UNION ALL
-            SELECT 'function ' || p.proname FROM pg_proc p
-            JOIN pg_namespace n ON n.oid = p.pronamespace
-            WHERE n.nspname NOT IN ('pg_catalog', 'information_schema')
-            UNION ALL
-            SELECT 'setting ' || unnest(setconfig) FROM pg_db_role_setting
-            ORDER BY 1";
-        let rows = self.client.query(text, &[]).map_err(|e| told(&e))?;
+        let rows = self
+            .client
+            .query(schema::OBJECTS_QUERY, &[])
+            .map_err(|e| told(&e))?;
         Ok(rows.iter().map(|row| row.get(0)).collect())
     }
 }
@@ -221,22 +198,3 @@ fn told(e: &postgres::Error) -> String {
         None => format!("the database: {e}"),
     }
 }
-
-/// What [`Database::objects`] must be.
-pub(crate) const OBJECTS: [&str; 15] = [
-    "column items.active boolean",
-    "column items.category text",
-    "column items.id integer",
-    "column items.name text",
-    "column items.price integer",
-    "column items.quantity integer",
-    "column items.rating_count integer",
-    "column items.rating_score integer",
-    "column items.tags jsonb",
-    "column users.email text",
-    "column users.id integer",
-    "column users.name text",
-    "column users.plan text",
-    "index items_pkey on items",
-    "index users_pkey on users",
-];

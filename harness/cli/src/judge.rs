@@ -1,11 +1,15 @@
 //! The judge on a running entry: build, start, ask, stop.
 
+use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
-use harness::host::Artifact;
+use harness::host::{Artifact, Server};
 use harness::rig::Rig;
-use harness::runner::{self, NotServed};
+use harness::runner::{self, NotServed, Served};
+use harness::sidecar;
 use profiles::catalog::Catalog;
 use profiles::entry::Entry;
 use profiles::name::ProfileName;
@@ -13,7 +17,7 @@ use profiles::oracle::Oracle;
 use profiles::profile::Profile;
 use profiles::verdict::{Finding, Verdict, Verdicts};
 use time::OffsetDateTime;
-use validate::{Line, Options, Said, Target};
+use validate::{Line, Options, Said, Stack, Target};
 
 use crate::exit::{Class, fail};
 use crate::print;
@@ -36,8 +40,9 @@ pub struct Accused<'a> {
     pub only: Option<&'a str>,
 }
 
-/// Starts the entry as it would be measured, asks everything, stops it. An
-/// entry that does not start gets a verdict that says so.
+/// Starts the entry as it would be measured, asks everything, stops it: once
+/// for all profiles of a single server, and once for each stack. What does
+/// not start gets a verdict that says so.
 pub fn judge(
     session: &Session,
     rig: &Rig,
@@ -45,8 +50,69 @@ pub fn judge(
     log: &Path,
 ) -> anyhow::Result<Judged> {
     let Accused { catalog, entry, artifact, seed, only, .. } = *accused;
-    let (profiles, beyond): (Vec<&Profile>, Vec<&Profile>) =
-        accused.profiles.iter().partition(|p| can_start(p));
+    let dir = catalog.entry_dir(entry);
+    // A replay is of one probe alone.
+    let mut probes = match only {
+        Some(_) => Vec::new(),
+        None => validate::lint(&dir, accused.profiles),
+    };
+    let mut lines = Vec::new();
+    let began = Instant::now();
+    for profiles in starts(accused.profiles) {
+        match started(session, rig, accused, &profiles, log)? {
+            Start::Asked(judged) => {
+                probes.extend(judged.verdicts.probes);
+                lines.extend(judged.lines);
+            }
+            Start::Lost { stage, why, log_tail } => {
+                let id = format!("entry.{stage}");
+                probes.extend(lost(accused, &profiles, &id, &why, &log_tail));
+            }
+        }
+    }
+    if let Some(id) = only
+        && probes.is_empty()
+    {
+        return Err(not_asked(id, entry));
+    }
+    let name = entry.name.clone();
+    let verdicts = Verdicts::new(name, artifact.digest.clone(), seed, probes);
+    session.say(&format!(
+        "{}: {} probes passed, {} failed, {} skipped in {:.1} s (seed {seed})",
+        entry.name,
+        verdicts.passed,
+        verdicts.failed,
+        verdicts.skipped,
+        began.elapsed().as_secs_f64(),
+    ));
+    Ok(Judged { verdicts, lines })
+}
+
+/// The profiles that one start serves: all of a single server together, each
+/// stack apart.
+fn starts<'a>(profiles: &[&'a Profile]) -> Vec<Vec<&'a Profile>> {
+    let (stacks, single): (Vec<&Profile>, Vec<&Profile>) =
+        profiles.iter().partition(|p| !p.server.services.is_empty());
+    let single = (!single.is_empty()).then_some(single);
+    single.into_iter().chain(stacks.into_iter().map(|p| vec![p])).collect()
+}
+
+/// How one start went.
+enum Start {
+    /// It was asked.
+    Asked(Judged),
+    /// It did not come to that.
+    Lost { stage: &'static str, why: String, log_tail: String },
+}
+
+fn started(
+    session: &Session,
+    rig: &Rig,
+    accused: &Accused<'_>,
+    profiles: &[&Profile],
+    log: &Path,
+) -> anyhow::Result<Start> {
+    let Accused { catalog, entry, artifact, seed, only, .. } = *accused;
     let run = format!("judge-{}", std::process::id());
     let data = Private::copy(&session.data_dir, seed)?;
     let oracle = Oracle::from_dir(data.dir())?;
@@ -58,65 +124,88 @@ pub fn judge(
         &session.interrupt,
     );
     place.greet = validate::greet;
+    place.sidecars = Some(&session.sidecars);
     let dir = catalog.entry_dir(entry);
-    // A replay is of one probe alone.
-    let files = match only {
-        Some(_) => Vec::new(),
-        None => validate::lint(&dir, accused.profiles),
-    };
-    let Some(first) = profiles.first() else {
-        let verdicts = with_beyond(accused, &beyond, files);
-        return Ok(Judged { verdicts, lines: Vec::new() });
-    };
-    let served = runner::serve(&place, entry, &dir, artifact, first, log)
-        .and_then(|mut served| {
-            for profile in one_a_listener(&profiles).iter().skip(1) {
-                served.also(&place, profile)?;
-            }
-            Ok(served)
-        });
+    let served = runner::serve(&place, entry, &dir, artifact, profiles, log);
     let mut served = match served {
         Ok(served) => served,
         Err(NotServed::Entry { stage, why, log_tail }) => {
-            let id = format!("entry.{stage}");
-            let verdicts = unbuilt(accused, &id, &why, &log_tail);
-            return Ok(Judged { verdicts, lines: Vec::new() });
+            return Ok(Start::Lost { stage, why, log_tail });
         }
         Err(NotServed::Host(why)) => return Err(host_error(why)),
         Err(NotServed::Interrupted) => anyhow::bail!("interrupted"),
     };
-    let began = Instant::now();
-    let target = profiles.iter().fold(Target::local(served.address), |t, p| {
-        t.with(p.port, served.server.address(p.port))
-    });
-    let target = target
-        .with_statics(&data.paths.statics)
-        .with_certificate(data.certificate()?);
+    let target = target(session, &served, profiles, &data)?;
     let questions = Questions {
         entry,
         digest: &artifact.digest,
         target: &target,
-        profiles: &profiles,
+        profiles,
         seed,
         only,
     };
-    let Judged { verdicts, lines } = questions.ask(&oracle)?;
-    session.say(&format!(
-        "{}: {} probes passed, {} failed, {} skipped in {:.1} s (seed {seed})",
-        entry.name,
-        verdicts.passed,
-        verdicts.failed,
-        verdicts.skipped,
-        began.elapsed().as_secs_f64(),
-    ));
+    let judged = questions.ask(&oracle)?;
     let tail = served.server.log_tail();
     served.server.stop().map_err(host_error)?;
-    if verdicts.failed > 0 && !tail.is_empty() {
+    if judged.verdicts.failed > 0 && !tail.is_empty() {
         eprintln!("{}: the end of its log:\n{}", entry.name, last_lines(&tail));
     }
-    let probes = files.into_iter().chain(verdicts.probes).collect();
-    let verdicts = with_beyond(accused, &beyond, probes);
-    Ok(Judged { verdicts, lines })
+    Ok(Start::Asked(judged))
+}
+
+/// Where the judge finds the server and what is beside it.
+fn target(
+    session: &Session,
+    served: &Served,
+    profiles: &[&Profile],
+    data: &Private,
+) -> anyhow::Result<Target> {
+    let server = &served.server;
+    let mut target = profiles
+        .iter()
+        .fold(Target::default(), |t, p| t.with(p.port, server.address(p.port)))
+        .with_statics(&data.paths.statics)
+        .with_certificate(data.certificate()?);
+    let sidecars = session.sidecars.borrow();
+    if profiles.iter().any(|p| !p.server.sidecars.is_empty())
+        && let Some(url) = sidecars.database_url()
+    {
+        target = target.with_database(url);
+    }
+    let services = server.services();
+    if services.iter().any(|(name, _)| *name == "authsvc") {
+        let secret = sidecars.secret();
+        target = target.with_auth(sidecar::auth_address(), &secret);
+    }
+    if !services.is_empty() {
+        let pids =
+            |(name, s): (&str, &dyn Server)| (name.to_string(), s.pids());
+        let held = Services(services.into_iter().map(pids).collect());
+        target = target.with_stack(Arc::new(held));
+    }
+    Ok(target)
+}
+
+/// The processes of a stack's services.
+struct Services(BTreeMap<String, Vec<i32>>);
+
+impl Services {
+    fn hold(&self, service: &str, still: bool) -> io::Result<()> {
+        match self.0.get(service) {
+            Some(pids) => harness::host::hold(pids, still),
+            None => Err(io::Error::other(format!("no service `{service}`"))),
+        }
+    }
+}
+
+impl Stack for Services {
+    fn pause(&self, service: &str) -> io::Result<()> {
+        self.hold(service, true)
+    }
+
+    fn resume(&self, service: &str) -> io::Result<()> {
+        self.hold(service, false)
+    }
 }
 
 /// What came of it.
@@ -178,17 +267,6 @@ fn replayed(
     let name = &entry.name;
     let replay =
         validate::replay(name, digest, target, profiles, oracle, options);
-    if replay.verdicts.probes.is_empty() {
-        return Err(fail(
-            Class::Usage,
-            format!(
-                "probe `{}` is not asked for any profile that {name} is \
-                 judged for here; `arena validate --rules` says which it is \
-                 asked for",
-                options.only.unwrap_or_default(),
-            ),
-        ));
-    }
     Ok(Judged { verdicts: replay.verdicts, lines: replay.lines })
 }
 
@@ -210,48 +288,15 @@ pub fn exchange(lines: &[Line]) -> String {
     out
 }
 
-/// Whether a server for this profile can be started here: stacks and
-/// sidecars cannot, yet.
-fn can_start(profile: &Profile) -> bool {
-    profile.server.services.is_empty() && profile.server.sidecars.is_empty()
-}
-
-/// The first profile of each port and protocol.
-fn one_a_listener<'a>(profiles: &[&'a Profile]) -> Vec<&'a Profile> {
-    let mut out: Vec<&Profile> = Vec::new();
-    for profile in profiles {
-        let same = |p: &&Profile| {
-            (p.port, p.protocol) == (profile.port, profile.protocol)
-        };
-        if !out.iter().any(same) {
-            out.push(profile);
-        }
-    }
-    out
-}
-
-/// The verdicts, with a finding that nothing was asked for each profile that
-/// cannot be started here; its gate stays shut.
-fn with_beyond(
-    accused: &Accused<'_>,
-    beyond: &[&Profile],
-    mut probes: Vec<Finding>,
-) -> Verdicts {
-    probes.extend(beyond.iter().map(|profile| Finding {
-        id: "entry.start".into(),
-        rule_version: 1,
-        profile: profile.name.clone(),
-        verdict: Verdict::Skip,
-        asked: String::new(),
-        expected: "a server with its database, cache or stack beside it".into(),
-        got: "this version starts none of them".into(),
-        hint: "start them yourself and use --target".into(),
-    }));
-    Verdicts::new(
-        accused.entry.name.clone(),
-        accused.artifact.digest.clone(),
-        accused.seed,
-        probes,
+/// A replay of a probe that was asked for no profile.
+pub fn not_asked(id: &str, entry: &Entry) -> anyhow::Error {
+    let name = &entry.name;
+    fail(
+        Class::Usage,
+        format!(
+            "probe `{id}` is not asked for any profile that {name} is judged \
+             for here; `arena validate --rules` says which it is asked for"
+        ),
     )
 }
 
@@ -262,6 +307,21 @@ pub fn unbuilt(
     why: &str,
     log_tail: &str,
 ) -> Verdicts {
+    Verdicts::new(
+        accused.entry.name.clone(),
+        accused.artifact.digest.clone(),
+        accused.seed,
+        lost(accused, accused.profiles, id, why, log_tail),
+    )
+}
+
+fn lost(
+    accused: &Accused<'_>,
+    profiles: &[&Profile],
+    id: &str,
+    why: &str,
+    log_tail: &str,
+) -> Vec<Finding> {
     let finding = |profile: &ProfileName| Finding {
         id: id.to_string(),
         rule_version: 1,
@@ -275,13 +335,7 @@ pub fn unbuilt(
             tail => format!("the end of its log:\n{tail}"),
         },
     };
-    let probes = accused.profiles.iter().map(|p| finding(&p.name)).collect();
-    Verdicts::new(
-        accused.entry.name.clone(),
-        accused.artifact.digest.clone(),
-        accused.seed,
-        probes,
-    )
+    profiles.iter().map(|p| finding(&p.name)).collect()
 }
 
 /// What a terminal shows of one entry: every probe that is not a plain pass.

@@ -1,5 +1,6 @@
 //! What `validate`, `bench` and `replay` share: a host, the data, the oracle.
 
+use std::cell::RefCell;
 use std::path::PathBuf;
 
 use harness::host::{
@@ -7,6 +8,8 @@ use harness::host::{
 };
 use harness::interrupt::Interrupt;
 use harness::problem::Problem;
+use harness::rig::Rig;
+use harness::sidecar::Sidecars;
 use profiles::catalog::Catalog;
 use profiles::entry::Entry;
 use profiles::oracle::Oracle;
@@ -24,6 +27,8 @@ pub struct Session {
     pub data_dir: PathBuf,
     /// Knows the right answers over it.
     pub oracle: Oracle,
+    /// What stands beside entries.
+    pub sidecars: RefCell<Sidecars>,
     /// The wish to stop.
     pub interrupt: Interrupt,
     /// No progress on stderr.
@@ -43,13 +48,18 @@ impl Session {
     pub fn open(
         place: &Place,
         host: Option<HostName>,
+        rig: &Rig,
         quiet: bool,
     ) -> anyhow::Result<Session> {
         let interrupt = Interrupt::on_signals()?;
         let host = choose(place, host, &interrupt, quiet)?;
         let data_dir = data::ready(place, quiet)?;
         let oracle = Oracle::from_dir(&data_dir)?;
-        Ok(Session { host, data_dir, oracle, interrupt, quiet })
+        let run = format!("beside-{}", std::process::id());
+        let aux = Some(rig.pools.aux.clone());
+        let sidecars = Sidecars::new(&run, aux, place.cache.clone());
+        let sidecars = RefCell::new(sidecars);
+        Ok(Session { host, data_dir, oracle, sidecars, interrupt, quiet })
     }
 
     /// Says what goes on, unless told to be quiet.

@@ -73,11 +73,12 @@ fn list_shows_all_27_profiles_and_fits_its_schema() {
     let text = stdout(arena(&root()).args(["list", "--json"]), 0);
     let value = fits("list", &text);
     let profiles = value["profiles"].as_array().unwrap();
-    let fired = profiles.iter().filter(|p| p["can_run"] == true).count();
-    assert_eq!((profiles.len(), fired), (27, 20));
+    let beside =
+        profiles.iter().filter(|p| p["sidecars"][0] == "postgres").count();
+    assert_eq!((profiles.len(), beside), (27, 7));
     let table = stdout(arena(&root()).arg("list"), 0);
     assert!(table.contains("production-stack"), "{table}");
-    assert!(table.contains("not yet"), "{table}");
+    assert!(table.contains("cache authsvc server edge"), "{table}");
 }
 
 #[test]

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use profiles::entry::Entry;
 
-use super::{Artifact, Host, HostError, Launch, Server};
+use super::{Artifact, Host, HostError, Launch, Server, ServiceLaunch};
 use build::BuildArgs;
 use container::Container;
 use engine::Engine;
@@ -103,6 +103,16 @@ impl Host for DockerHost {
 
     fn start(&self, launch: &Launch<'_>) -> Result<Box<dyn Server>, HostError> {
         Ok(Box::new(Container::launch(&self.engine, launch)?))
+    }
+
+    fn start_service(
+        &self,
+        launch: &ServiceLaunch<'_>,
+    ) -> Result<Box<dyn Server>, HostError> {
+        Err(HostError::Unfit(format!(
+            "host docker cannot start `{}` yet; use --host local",
+            launch.service.name()
+        )))
     }
 
     fn clean(&self, run: Option<&str>) -> Result<usize, HostError> {

@@ -19,7 +19,7 @@ use std::{
 
 use profiles::entry::Entry;
 
-use super::{Artifact, Exit, Host, HostError, Launch, Server};
+use super::{Artifact, Exit, Host, HostError, Launch, Server, ServiceLaunch};
 use crate::watch::Cgroup;
 
 /// How an entry misbehaves.
@@ -109,6 +109,16 @@ impl Host for Fake {
             return Err(HostError::entry("does not start"));
         }
         let server = FakeServer::start(name.to_string(), flaw, &self.events);
+        Ok(Box::new(server.map_err(|e| HostError::Ours(e.to_string()))?))
+    }
+
+    fn start_service(
+        &self,
+        launch: &ServiceLaunch<'_>,
+    ) -> Result<Box<dyn Server>, HostError> {
+        let name = launch.service.name().to_string();
+        self.events.add(format!("start service {name}"));
+        let server = FakeServer::start(name, None, &self.events);
         Ok(Box::new(server.map_err(|e| HostError::Ours(e.to_string()))?))
     }
 

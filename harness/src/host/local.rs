@@ -9,12 +9,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use profiles::entry::Entry;
+use profiles::{cpuset::CpuSet, entry::Entry, units::Bytes};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::{
-    Artifact, Exit, Host, HostError, Launch, Server, build_local,
-    child::before_exec, log::Log,
+    Artifact, DataPaths, Exit, Host, HostError, Launch, Server, ServiceLaunch,
+    build_local, child::before_exec, local_services, log::Log,
 };
 use crate::{
     interrupt::Interrupt,
@@ -79,27 +79,67 @@ impl Host for Local {
         Ok(Box::new(Process::start(launch)?))
     }
 
+    fn start_service(
+        &self,
+        launch: &ServiceLaunch<'_>,
+    ) -> Result<Box<dyn Server>, HostError> {
+        local_services::start(launch)
+    }
+
     fn clean(&self, _run: Option<&str>) -> Result<usize, HostError> {
-        Ok(watch::clean_abandoned())
+        let groups = watch::clean_abandoned();
+        local_services::sweep();
+        Ok(groups)
     }
 }
 
-/// One entry as a child process.
+/// What to start, and how.
+pub(super) struct Spawn<'a> {
+    /// The program with its arguments, folder and environment.
+    pub command: Command,
+    /// What it is called in messages.
+    pub what: &'a str,
+    /// CPUs it may use.
+    pub cpus: Option<&'a CpuSet>,
+    /// Hard memory cap.
+    pub memory: Option<Bytes>,
+    /// File for its output.
+    pub log: &'a Path,
+    /// What ends it at once without loss.
+    pub farewell: Signal,
+}
+
+/// One program as a child process.
 #[derive(Debug)]
-struct Process {
+pub(super) struct Process {
     child: Child,
     group: Option<Group>,
     log: Log,
     shortfalls: Vec<String>,
     exit: Option<Exit>,
     stopped: bool,
+    farewell: Signal,
 }
 
 impl Process {
     fn start(launch: &Launch<'_>) -> Result<Process, HostError> {
+        let spawn = Spawn {
+            command: command(launch),
+            what: &launch.artifact.what,
+            cpus: launch.cpus.as_ref(),
+            memory: launch.memory,
+            log: launch.log,
+            farewell: Signal::TERM,
+        };
+        Process::spawn(spawn)
+    }
+
+    /// Starts any program of ours or a stranger's.
+    pub(super) fn spawn(spawn: Spawn<'_>) -> Result<Process, HostError> {
+        let Spawn { mut command, what, cpus, memory, log, farewell } = spawn;
         let group = Group::create();
         let mut shortfalls = Vec::new();
-        if let Some(cap) = launch.memory
+        if let Some(cap) = memory
             && !group.as_ref().is_some_and(|g| g.limit_memory(cap.0))
         {
             shortfalls.push(format!(
@@ -108,7 +148,6 @@ impl Process {
             ));
         }
         let (output, writer) = io::pipe().map_err(|e| ours("pipe", &e))?;
-        let mut command = command(launch);
         command
             .stdin(Stdio::null())
             .stdout(writer.try_clone().map_err(|e| ours("pipe", &e))?)
@@ -118,15 +157,15 @@ impl Process {
             Some(group) => group.entrances().map_err(|e| ours("cgroup", &e))?,
             None => Vec::new(),
         };
-        before_exec(&mut command, launch.cpus.as_ref(), entrances);
-        let child = command.spawn().map_err(|e| refusal(launch, &e))?;
+        before_exec(&mut command, cpus, entrances);
+        let child = command.spawn().map_err(|e| refusal(what, cpus, &e))?;
         // The command holds the pipe's other end.
         drop(command);
-        let log = Log::of(output, launch.log);
-        let exit = None;
+        let log = Log::of(output, log);
+        let (exit, stopped) = (None, false);
         let process =
-            Process { child, group, log, shortfalls, exit, stopped: false };
-        if let Some(cpus) = &launch.cpus
+            Process { child, group, log, shortfalls, exit, stopped, farewell };
+        if let Some(cpus) = cpus
             && let Some(strayed) = proc::strayed(&process.pids(), cpus)
         {
             return Err(HostError::Unfit(format!(
@@ -198,7 +237,7 @@ impl Server for Process {
             return Ok(());
         }
         self.stopped = true;
-        self.signal(Signal::TERM);
+        self.signal(self.farewell);
         if !self.ended_within(GRACE) {
             self.signal(Signal::KILL);
             if let Some(group) = &self.group {
@@ -221,37 +260,56 @@ impl Drop for Process {
 fn command(launch: &Launch<'_>) -> Command {
     let run = launch.entry.local.as_ref().map(|l| &l.run[..]);
     let mut command = match run {
-        Some([program, args @ ..]) => {
-            // `./server` means the entry's own; a bare name is on the path.
-            let own = launch.dir.join(program);
-            let relative = program.contains('/') && own.is_file();
-            let program = if relative { own } else { program.into() };
-            let mut command = Command::new(program);
-            command.args(args);
-            command
-        }
+        Some(words @ [_, ..]) => words_of(launch.dir, words),
         _ => Command::new(&launch.artifact.what),
     };
-    command
-        .current_dir(launch.dir)
-        .env_clear()
-        .envs(PASSED_ON.iter().filter_map(|n| Some((n, env::var_os(n)?))))
-        .env("DATASET_PATH", &launch.data.dataset)
-        .env("STATIC_DIR", &launch.data.statics)
-        .env("TLS_CERT", launch.data.certs.join("server.crt"))
-        .env("TLS_KEY", launch.data.certs.join("server.key"))
-        .env("ARENA_RUN", launch.run)
-        .envs(launch.env.iter().map(|(k, v)| (k, v)));
+    surroundings(&mut command, launch.dir, launch.run, &launch.env);
+    serves(&mut command, launch.data);
     command
 }
 
-fn refusal(launch: &Launch<'_>, error: &io::Error) -> HostError {
-    let what = &launch.artifact.what;
+/// The command that `words` are in the entry's folder `dir`.
+pub(super) fn words_of(dir: &Path, words: &[String]) -> Command {
+    let program = words.first().map_or("", |w| w);
+    // `./server` means the entry's own; a bare name is on the path.
+    let own = dir.join(program);
+    let relative = program.contains('/') && own.is_file();
+    let program = if relative { own } else { program.into() };
+    let mut command = Command::new(program);
+    command.args(words.iter().skip(1));
+    command
+}
+
+/// Where a program runs and what it sees: nothing else of our environment.
+pub(super) fn surroundings(
+    command: &mut Command,
+    dir: &Path,
+    run: &str,
+    env: &[(String, String)],
+) {
+    command
+        .current_dir(dir)
+        .env_clear()
+        .envs(PASSED_ON.iter().filter_map(|n| Some((n, env::var_os(n)?))))
+        .env("ARENA_RUN", run)
+        .envs(env.iter().map(|(k, v)| (k, v)));
+}
+
+/// Where the data lies that it serves.
+pub(super) fn serves(command: &mut Command, data: &DataPaths) {
+    command
+        .env("DATASET_PATH", &data.dataset)
+        .env("STATIC_DIR", &data.statics)
+        .env("TLS_CERT", data.certs.join("server.crt"))
+        .env("TLS_KEY", data.certs.join("server.key"));
+}
+
+fn refusal(what: &str, cpus: Option<&CpuSet>, error: &io::Error) -> HostError {
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => {
             HostError::entry(format!("cannot run `{what}`: {error}"))
         }
-        _ => match &launch.cpus {
+        _ => match cpus {
             Some(cpus) => HostError::Unfit(format!(
                 "cannot start `{what}` on cpus {cpus}: {error}"
             )),

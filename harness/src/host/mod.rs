@@ -9,6 +9,7 @@ pub(crate) mod child;
 pub mod docker;
 pub mod fake;
 pub mod local;
+mod local_services;
 mod log;
 pub mod ports;
 
@@ -81,6 +82,80 @@ pub struct Launch<'a> {
     pub log: &'a Path,
     /// Open files it must be allowed.
     pub open_files: u64,
+}
+
+/// What may run beside an entry, or before it in a stack.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Service<'a> {
+    /// PostgreSQL on 5432, empty, with a superuser of this name and password.
+    Postgres {
+        /// Of the superuser [`DATABASE_OWNER`].
+        password: &'a str,
+    },
+    /// Redis on 6379, empty.
+    Redis,
+    /// The arena's auth service on 9090.
+    Auth {
+        /// What tokens are signed with.
+        secret: &'a str,
+    },
+    /// A service of the entry's own stack that is not its server.
+    Own {
+        /// The entry.
+        entry: &'a Entry,
+        /// Its directory.
+        dir: &'a Path,
+        /// The data it serves.
+        data: &'a DataPaths,
+        /// As the stack's file describes it.
+        service: &'a profiles::stack::Service,
+    },
+}
+
+impl Service<'_> {
+    /// What it is called, in messages and in records.
+    pub fn name(&self) -> &str {
+        match self {
+            Service::Postgres { .. } => "postgres",
+            Service::Redis => "redis",
+            Service::Auth { .. } => "authsvc",
+            Service::Own { service, .. } => &service.name,
+        }
+    }
+}
+
+/// The superuser of the database beside entries.
+pub const DATABASE_OWNER: &str = "arena";
+
+/// PostgreSQL's settings: no entry waits for the disk, and nothing happens in
+/// the background of a shot.
+pub(crate) const DATABASE_SETTINGS: [&str; 11] = [
+    "fsync=off",
+    "synchronous_commit=off",
+    "full_page_writes=off",
+    "autovacuum=off",
+    "max_connections=400",
+    "shared_buffers=256MB",
+    "max_wal_size=4GB",
+    "wal_level=minimal",
+    "max_wal_senders=0",
+    "jit=off",
+    "unix_socket_directories=",
+];
+
+/// One start of a service.
+#[derive(Clone, Debug)]
+pub struct ServiceLaunch<'a> {
+    /// The run's id: the label of everything that is started.
+    pub run: &'a str,
+    /// Which.
+    pub service: Service<'a>,
+    /// CPUs it may use; `None` leaves it free.
+    pub cpus: Option<CpuSet>,
+    /// Further environment variables.
+    pub env: Vec<(String, String)>,
+    /// File for its output; capped by the host.
+    pub log: &'a Path,
 }
 
 /// Whose fault it is that something did not work: the runner branches on it.
@@ -165,9 +240,31 @@ pub trait Host {
     /// Starts it and returns at once; it need not listen yet.
     fn start(&self, launch: &Launch<'_>) -> Result<Box<dyn Server>, HostError>;
 
+    /// Starts a service and returns at once; it need not listen yet.
+    fn start_service(
+        &self,
+        launch: &ServiceLaunch<'_>,
+    ) -> Result<Box<dyn Server>, HostError>;
+
     /// Removes what `run` left behind, or with `None` what any dead run did.
     /// Only ever touches what carries our label. Says how many it removed.
     fn clean(&self, run: Option<&str>) -> Result<usize, HostError>;
+}
+
+/// Holds processes still, or lets them go on.
+///
+/// # Errors
+///
+/// If one of them cannot be reached; the others are then as they were asked
+/// to be.
+pub fn hold(pids: &[i32], still: bool) -> std::io::Result<()> {
+    use rustix::process::{Pid, Signal, kill_process};
+    let signal = if still { Signal::STOP } else { Signal::CONT };
+    let mut done = Ok(());
+    for pid in pids.iter().filter_map(|pid| Pid::from_raw(*pid)) {
+        done = done.and(kill_process(pid, signal).map_err(Into::into));
+    }
+    done
 }
 
 /// One started entry. Dropping it stops it.
@@ -183,6 +280,11 @@ pub trait Server {
     /// Where its CPU time and memory are accounted, when it has a cgroup of
     /// its own.
     fn cgroup(&self) -> Option<&Cgroup>;
+
+    /// The services it consists of, when it is a stack.
+    fn services(&self) -> Vec<(&str, &dyn Server)> {
+        Vec::new()
+    }
 
     /// What the launch asked for and this server did not get, in words.
     fn shortfalls(&self) -> Vec<String> {

@@ -1,6 +1,12 @@
 //! Who listens on a port. A stranger there is named, and no entry is blamed.
 
-use std::{collections::BTreeSet, fmt, fs, path::Path};
+use std::{
+    collections::BTreeSet,
+    fmt, fs,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
 
 use super::HostError;
 use crate::watch::proc;
@@ -40,6 +46,19 @@ pub fn free(port: u16) -> Result<(), HostError> {
             "port {port} is held by {holder}; entries must listen there: \
              stop it, then start again"
         ))),
+    }
+}
+
+/// The same with a moment's grace: whoever was there may just be letting go.
+pub fn free_soon(port: u16) -> Result<(), HostError> {
+    let started = Instant::now();
+    loop {
+        match free(port) {
+            Err(_) if started.elapsed() < Duration::from_millis(500) => {
+                thread::sleep(Duration::from_millis(20));
+            }
+            done => return done,
+        }
     }
 }
 

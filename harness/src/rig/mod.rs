@@ -3,6 +3,7 @@
 mod environment;
 mod pools;
 mod quiet;
+mod split;
 mod topology;
 
 use std::{fs, path::Path};
@@ -19,6 +20,7 @@ use rustix::{
 pub use environment::load_average;
 pub use pools::{PoolError, budget, check, derive};
 pub use quiet::note as busy_note;
+pub use split::split;
 pub use topology::{Cpu, Topology};
 
 /// The machine as it can be used now.

@@ -1,21 +1,28 @@
 //! From a built entry to a server that is proved to answer.
 
 use std::{
+    cell::RefCell,
+    net::SocketAddr,
     path::Path,
     time::{Duration, Instant},
 };
 
-use std::net::SocketAddr;
-
 use profiles::{entry::Entry, profile::Profile};
 
-use super::ready::{self, Greet, NotReady};
+use super::{
+    ready::{self, Greet, NotReady},
+    stack,
+};
 use crate::{
     host::{Artifact, DataPaths, Host, HostError, Launch, Server, ports},
     interrupt::Interrupt,
     rig::{Rig, budget},
+    sidecar::Sidecars,
     watch::proc,
 };
+
+/// The contract's ports that entries listen on.
+const PORTS: [u16; 4] = [8080, 8081, 8082, 8443];
 
 /// What all starts of a run have in common.
 #[derive(Clone, Copy)]
@@ -34,6 +41,9 @@ pub struct Place<'a> {
     pub ready_limit: Duration,
     /// Speaks what is not cleartext HTTP/1.1.
     pub greet: Greet,
+    /// What stands beside entries; without it, profiles that need something
+    /// there are not served.
+    pub sidecars: Option<&'a RefCell<Sidecars>>,
 }
 
 impl<'a> Place<'a> {
@@ -46,7 +56,34 @@ impl<'a> Place<'a> {
         interrupt: &'a Interrupt,
     ) -> Place<'a> {
         let (ready_limit, greet) = (ready::LIMIT, ready::only_http1 as Greet);
-        Place { host, rig, data, run, interrupt, ready_limit, greet }
+        let sidecars = None;
+        Place { host, rig, data, run, interrupt, ready_limit, greet, sidecars }
+    }
+
+    /// What the auth service of a stack verifies tokens with.
+    pub(super) fn secret(&self) -> String {
+        self.sidecars.map(|s| s.borrow().secret()).unwrap_or_default()
+    }
+
+    /// Open files that a server of `profile` must be allowed.
+    pub(super) fn open_files(&self, profile: &Profile) -> u64 {
+        let level = profile.load.levels.iter().copied().max().unwrap_or(0);
+        let most = self.rig.map_or(u64::MAX, |rig| rig.limits.open_files);
+        (u64::from(level) + 256).min(most)
+    }
+
+    /// Has what `profiles` need beside the entry as it was when it was new.
+    fn prepare(&self, profiles: &[&Profile]) -> Result<(), HostError> {
+        let needy = profiles.iter().find(|p| !p.server.sidecars.is_empty());
+        let Some(needy) = needy else { return Ok(()) };
+        match self.sidecars {
+            _ if self.host.pretends() => Ok(()),
+            Some(beside) => beside.borrow_mut().ready(self.host, profiles),
+            None => Err(HostError::Ours(format!(
+                "nothing stands beside an entry here, but {} needs it",
+                needy.name
+            ))),
+        }
     }
 }
 
@@ -83,21 +120,29 @@ pub enum NotServed {
     Interrupted,
 }
 
-/// Starts `entry` for `profile`, waits until it answers, and proves that the
-/// answers are its own.
+/// Starts `entry` once for all of `profiles`, waits until it answers for each,
+/// and proves that the answers are its own. The first profile says what CPUs
+/// and memory it gets, and whether it is a stack.
 pub fn serve(
     place: &Place<'_>,
     entry: &Entry,
     dir: &Path,
     artifact: &Artifact,
-    profile: &Profile,
+    profiles: &[&Profile],
     log: &Path,
 ) -> Result<Served, NotServed> {
+    let [profile, ..] = profiles else {
+        let why = format!("{} is started for no profile", entry.name);
+        return Err(NotServed::Host(HostError::Ours(why)));
+    };
     let real = !place.host.pretends();
     if real {
-        // A moment's grace: the server before may just be letting go.
-        free_soon(profile.port).map_err(NotServed::Host)?;
+        // An entry may listen on all of its ports whatever the profile.
+        for port in PORTS {
+            ports::free_soon(port).map_err(NotServed::Host)?;
+        }
     }
+    place.prepare(profiles).map_err(NotServed::Host)?;
     let mut shortfalls = Vec::new();
     let cpus = place.rig.map(|rig| {
         let pool = &rig.pools.server;
@@ -106,8 +151,8 @@ pub fn serve(
         cpus
     });
     let count = cpus.as_ref().map(|c| c.count().to_string());
-    let levels = profile.load.levels.iter().copied().max().unwrap_or(0);
-    let most = place.rig.map_or(u64::MAX, |rig| rig.limits.open_files);
+    let mut env = Sidecars::env(profiles);
+    env.extend(count.map(|n| ("ARENA_CPUS".to_string(), n)));
     let launch = Launch {
         run: place.run,
         entry,
@@ -117,21 +162,32 @@ pub fn serve(
         cpus: cpus.clone(),
         memory: profile.server.memory,
         data: place.data,
-        env: count.map(|n| ("ARENA_CPUS".to_string(), n)).into_iter().collect(),
+        env,
         log,
-        open_files: (u64::from(levels) + 256).min(most),
+        open_files: place.open_files(profile),
     };
     let started = Instant::now();
-    let mut server = place.host.start(&launch).map_err(|e| match e {
-        HostError::Entry { why, log_tail } => {
-            NotServed::Entry { stage: "start", why, log_tail }
-        }
-        other => NotServed::Host(other),
-    })?;
+    let mut server = if profile.server.services.is_empty() {
+        place.host.start(&launch).map_err(|e| match e {
+            HostError::Entry { why, log_tail } => {
+                NotServed::Entry { stage: "start", why, log_tail }
+            }
+            other => NotServed::Host(other),
+        })?
+    } else {
+        let pool = cpus.as_ref();
+        let (server, short) =
+            stack::start(place, entry, dir, artifact, profile, log, pool)?;
+        shortfalls.extend(short);
+        server
+    };
     shortfalls.extend(server.shortfalls());
     let address = server.address(profile.port);
     wait(place, &mut *server, profile)?;
     let ready = started.elapsed();
+    for profile in one_a_listener(profiles).iter().skip(1) {
+        wait(place, &mut *server, profile)?;
+    }
     if real {
         let pids = server.pids();
         if let Some(cpus) = &cpus
@@ -147,20 +203,18 @@ pub fn serve(
     Ok(Served { address, ready, shortfalls, server })
 }
 
-impl Served {
-    /// Waits until the same server answers for another of its profiles, too,
-    /// on that profile's port.
-    ///
-    /// # Errors
-    ///
-    /// If it does not; it is stopped then.
-    pub fn also(
-        &mut self,
-        place: &Place<'_>,
-        profile: &Profile,
-    ) -> Result<(), NotServed> {
-        wait(place, &mut *self.server, profile)
+/// The first profile of each port and protocol.
+fn one_a_listener<'a>(profiles: &[&'a Profile]) -> Vec<&'a Profile> {
+    let mut out: Vec<&Profile> = Vec::new();
+    for profile in profiles {
+        let same = |p: &&Profile| {
+            (p.port, p.protocol) == (profile.port, profile.protocol)
+        };
+        if !out.iter().any(same) {
+            out.push(profile);
+        }
     }
+    out
 }
 
 /// Waits for an answer of `profile`, and proves whose it is.
@@ -188,18 +242,6 @@ fn wait(
                 why: why.to_string(),
                 log_tail: server.log_tail(),
             })
-        }
-    }
-}
-
-fn free_soon(port: u16) -> Result<(), HostError> {
-    let started = Instant::now();
-    loop {
-        match ports::free(port) {
-            Err(_) if started.elapsed() < Duration::from_millis(500) => {
-                std::thread::sleep(Duration::from_millis(20));
-            }
-            done => return done,
         }
     }
 }

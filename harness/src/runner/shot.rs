@@ -10,18 +10,21 @@ use std::{
 
 use profiles::{
     cpuset::CpuSet,
+    data::USERS,
     entry::Entry,
-    profile::Profile,
+    profile::{Profile, Sidecar},
     record::{Outcome, Pools, Testimony, Warning},
     sample::Shot,
-    spec::{SPEC_SCHEMA, Spec},
+    spec::{SPEC_SCHEMA, Spec, Token},
 };
+
+use time::OffsetDateTime;
 
 use super::{
     checks::{self, Seen},
     gun::{Gun, Misfire},
     serve::{NotServed, Place, Served, serve},
-    watching::Watching,
+    watching::{Watched, Watching},
 };
 use crate::{
     host::{Artifact, last_line},
@@ -32,6 +35,8 @@ use crate::{
 
 /// All connections must be made within this time.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long the tokens of a shot are good for.
+const TOKEN_S: u64 = 24 * 3600;
 /// An answer that takes longer is a time-out.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -117,7 +122,7 @@ pub fn shoot(
     log: &Path,
 ) -> Result<Ended, Halt> {
     let place = &range.place;
-    let mut served = match serve(place, entry, dir, artifact, profile, log) {
+    let mut served = match serve(place, entry, dir, artifact, &[profile], log) {
         Ok(served) => served,
         Err(NotServed::Entry { stage, why, log_tail }) => {
             return Ok(Ended::failed(stage, why, log_tail));
@@ -128,6 +133,12 @@ pub fn shoot(
     let ended = fire(range, planned, profile, &mut served);
     let stopped = served.server.stop();
     let mut ended = ended?;
+    if let Outcome::Measured { void, .. } = &mut ended.outcome
+        && profile.server.sidecars.contains(&Sidecar::Postgres)
+        && let Some(beside) = place.sidecars
+    {
+        void.extend(beside.borrow_mut().tampered());
+    }
     ended.ready_ns = Some(served.ready.as_nanos() as u64);
     stopped.map_err(|e| Halt::Problem(e.into()))?;
     Ok(ended)
@@ -145,7 +156,16 @@ fn fire(
     let both = pools.server.iter().chain(pools.load.iter());
     let both = CpuSet::new(both).unwrap_or_else(|| pools.server.clone());
     let meter = Meter::of(&**server);
-    let mut watching = Watching::new(meter, both, range.place.interrupt);
+    let mut apart: Vec<(String, Meter)> = server
+        .services()
+        .into_iter()
+        .filter_map(|(name, s)| Some((name.to_string(), Meter::of(s)?)))
+        .collect();
+    if let Some(beside) = range.place.sidecars {
+        apart.extend(beside.borrow().meters(profile));
+    }
+    let mut watching =
+        Watching::new(meter, both, range.place.interrupt).with(apart);
     let over = AtomicBool::new(false);
     let (fired, testimony) = thread::scope(|scope| {
         let (address, seed) = (served.address, planned.seed);
@@ -198,8 +218,8 @@ fn fire(
     }
     let warnings = checks::warnings(&sample, &seen);
     let warnings = warnings.iter().map(|w| w.to_record()).collect();
-    let (server, load) = (watched.server, watched.load);
-    let outcome = Outcome::Measured { sample, server, load, void };
+    let Watched { server, load, services, .. } = seen.watched;
+    let outcome = Outcome::Measured { sample, server, load, services, void };
     Ok(Ended { outcome, warnings, ready_ns: None, testimony })
 }
 
@@ -229,6 +249,22 @@ fn spec(
         data_dir: range.data_dir.to_path_buf(),
         rate_per_s: None,
         engine: Default::default(),
-        tokens: Vec::new(),
+        tokens: tokens(&range.place, profile),
     }
+}
+
+/// Fresh tokens for every user, where a class of the profile sends them.
+fn tokens(place: &Place<'_>, profile: &Profile) -> Vec<Token> {
+    if !profile.classes.iter().any(|class| class.bearer) {
+        return Vec::new();
+    }
+    let secret = place.secret();
+    let expires = OffsetDateTime::now_utc().unix_timestamp() as u64 + TOKEN_S;
+    USERS
+        .iter()
+        .map(|user| Token {
+            user: user.id.into(),
+            token: profiles::token::mint(&secret, user.id.into(), expires),
+        })
+        .collect()
 }

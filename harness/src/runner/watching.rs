@@ -1,5 +1,6 @@
 //! The pools during one shot: opened and closed with the gun's own window.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use profiles::{cpuset::CpuSet, record::Usage};
@@ -19,6 +20,7 @@ pub struct Watching<'a> {
     pub interrupt: &'a Interrupt,
     server: Option<Reading>,
     load: Option<Reading>,
+    services: Vec<(String, Reading)>,
     cpus: CpuSet,
     busy: Option<u64>,
     opened: Option<Instant>,
@@ -28,12 +30,14 @@ pub struct Watching<'a> {
 }
 
 /// What was read.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Watched {
     /// The server pool.
     pub server: Usage,
     /// The gun.
     pub load: Usage,
+    /// Each sidecar, and each service of a stack.
+    pub services: BTreeMap<String, Usage>,
     /// Share of the pools' CPU that was neither; `None` if not known.
     pub foreign_share: Option<f64>,
     /// Whether the gun told when its window opened and closed.
@@ -51,6 +55,7 @@ impl<'a> Watching<'a> {
             interrupt,
             server: meter.map(Reading::new),
             load: None,
+            services: Vec::new(),
             cpus,
             busy: None,
             opened: None,
@@ -59,13 +64,22 @@ impl<'a> Watching<'a> {
         }
     }
 
+    /// With what is read apart: sidecars, and services of a stack.
+    #[must_use]
+    pub fn with(mut self, services: Vec<(String, Meter)>) -> Watching<'a> {
+        let of = |(name, meter)| (name, Reading::new(meter));
+        self.services.extend(services.into_iter().map(of));
+        self
+    }
+
     /// The gun is there.
     pub fn gun(&mut self, meter: Meter) {
         self.load = Some(Reading::new(meter));
     }
 
     fn readings(&mut self) -> impl Iterator<Item = &mut Reading> {
-        [&mut self.server, &mut self.load].into_iter().flatten()
+        let pools = [&mut self.server, &mut self.load].into_iter().flatten();
+        pools.chain(self.services.iter_mut().map(|(_, reading)| reading))
     }
 
     /// The window opens now. A second call is a second opinion: ignored.
@@ -107,16 +121,26 @@ impl<'a> Watching<'a> {
             r.as_ref().map(Reading::usage).unwrap_or_default()
         };
         let (server, load) = (of(&self.server), of(&self.load));
+        let services: BTreeMap<String, Usage> = self
+            .services
+            .iter()
+            .map(|(name, reading)| (name.clone(), reading.usage()))
+            .collect();
+        // Services of a stack are part of the server; sidecars are not.
+        let beside: u64 = ["postgres", "redis"]
+            .iter()
+            .filter_map(|name| Some(services.get(*name)?.cpu_ns))
+            .sum();
         let foreign_share = self.window.and_then(|(length, busy)| {
             Some(foreign_share(
                 busy?,
-                server.cpu_ns + load.cpu_ns,
+                server.cpu_ns + load.cpu_ns + beside,
                 length.as_nanos() as u64,
                 self.cpus.count(),
             ))
         });
         let marked = self.window.is_some();
-        Watched { server, load, foreign_share, marked }
+        Watched { server, load, services, foreign_share, marked }
     }
 }
 

@@ -12,11 +12,20 @@ pub enum Meter {
     Group(Cgroup),
     /// A process and everything below it.
     Tree(i32),
+    /// Several together.
+    Sum(Vec<Meter>),
 }
 
 impl Meter {
     /// The best there is for a started server.
     pub fn of(server: &dyn Server) -> Option<Meter> {
+        let services = server.services();
+        if !services.is_empty() {
+            let of = |(_, service): (_, &dyn Server)| Meter::of(service);
+            return Some(Meter::Sum(
+                services.into_iter().filter_map(of).collect(),
+            ));
+        }
         match server.cgroup() {
             Some(cgroup) => Some(Meter::Group(cgroup.clone())),
             None => server.pids().first().copied().map(Meter::Tree),
@@ -26,6 +35,7 @@ impl Meter {
     /// CPU time used so far; grows only.
     pub fn cpu_ns(&self) -> u64 {
         match self {
+            Meter::Sum(all) => all.iter().map(Meter::cpu_ns).sum(),
             Meter::Group(cgroup) => cgroup.cpu_ns().unwrap_or(0),
             Meter::Tree(root) => {
                 proc::tree(*root).into_iter().map(proc::cpu_ns).sum()
@@ -41,6 +51,8 @@ impl Meter {
             (!held.is_empty()).then(|| held.iter().sum())
         };
         match self {
+            // A part that does not tell makes the sum unknown.
+            Meter::Sum(all) => all.iter().map(Meter::memory_bytes).sum(),
             Meter::Group(cgroup) => match cgroup.memory() {
                 Some(m) => Some(m.anon_bytes + m.kernel_bytes),
                 None => by_process(cgroup.pids()),

@@ -273,12 +273,6 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Whether this version of the tool can run the profile, from gate to
-    /// ranking. The gun fires them all.
-    pub fn can_run(&self) -> bool {
-        self.server.sidecars.is_empty() && self.server.services.is_empty()
-    }
-
     /// The file in an entry's directory that describes its stack; `None` for
     /// a single server.
     pub fn stack_file(&self) -> Option<&'static str> {

@@ -181,7 +181,17 @@ pub fn measured(round: u32, case: Case, sample: Sample) -> Record {
     let load = Usage { cpu_ns: SECOND_NS / 4, ..Usage::default() };
     let sample = Box::new(sample);
     let void = Vec::new();
-    record(round, case, Outcome::Measured { sample, server, load, void })
+    record(
+        round,
+        case,
+        Outcome::Measured {
+            sample,
+            server,
+            load,
+            services: Default::default(),
+            void,
+        },
+    )
 }
 
 pub fn failed(round: u32, case: Case, stage: &str, why: &str) -> Record {

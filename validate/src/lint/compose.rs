@@ -2,14 +2,11 @@
 
 use profiles::cpuset::CpuSet;
 use profiles::profile::Profile;
-use saphyr::{LoadableYamlNode as _, MarkedYaml, Scalar, YamlData};
-use saphyr_parser::{Event, Parser};
+use profiles::stack::yaml::{
+    self, MarkedYaml, default_of, get, items, pairs, text,
+};
 
 use super::{CPUS, Fault, MOUNTS, PINNED, PRIVILEGED, READ, dockerfile};
-
-/// Honest files have a handful; more can make a small file huge.
-const MOST_ALIASES: usize = 16;
-const DEEPEST: usize = 32;
 
 /// What a compose file amounts to.
 pub(super) struct Found {
@@ -21,17 +18,14 @@ pub(super) struct Found {
 /// Looks at the compose file of one stack profile.
 pub(super) fn faults(text: &str, profile: &Profile) -> Found {
     let mut found = Found { faults: Vec::new(), builds: Vec::new() };
-    if let Err((line, what)) = harmless(text) {
-        found.faults.push(Fault { lint: &READ, line, what });
-        return found;
-    }
-    let documents = MarkedYaml::load_from_str(text).unwrap_or_default();
-    let Some(root) = documents.first() else {
-        let what = "an empty file".into();
-        found.faults.push(Fault { lint: &READ, line: 0, what });
-        return found;
+    let root = match yaml::load(text) {
+        Ok(root) => root,
+        Err((line, what)) => {
+            found.faults.push(Fault { lint: &READ, line, what });
+            return found;
+        }
     };
-    let services = get(root, "services").map(pairs).unwrap_or_default();
+    let services = get(&root, "services").map(pairs).unwrap_or_default();
     for wanted in &profile.server.services {
         if !services.iter().any(|(name, _)| name == wanted) {
             let what = format!("no service `{wanted}`");
@@ -47,29 +41,6 @@ pub(super) fn faults(text: &str, profile: &Profile) -> Found {
         images(service, &mut found);
     }
     found
-}
-
-/// A file is read into a tree only when that cannot blow up.
-fn harmless(text: &str) -> Result<(), (usize, String)> {
-    let (mut depth, mut aliases) = (0_usize, 0);
-    for event in Parser::new_from_str(text) {
-        let (event, span) =
-            event.map_err(|e| (e.marker().line(), e.info().to_string()))?;
-        match event {
-            Event::Alias(_) => aliases += 1,
-            Event::SequenceStart(..) | Event::MappingStart(..) => depth += 1,
-            Event::SequenceEnd | Event::MappingEnd => {
-                depth = depth.saturating_sub(1);
-            }
-            _ => {}
-        }
-        if depth > DEEPEST || aliases > MOST_ALIASES {
-            let what =
-                format!("more than {MOST_ALIASES} aliases or {DEEPEST} levels");
-            return Err((span.start.line(), what));
-        }
-    }
-    Ok(())
 }
 
 const NEVER: [&str; 12] = [
@@ -185,15 +156,6 @@ fn cpus(
     taken.push((name.into(), set));
 }
 
-/// `${NAME:-default}` is its default.
-fn default_of(value: &str) -> String {
-    let inner = value.strip_prefix("${").and_then(|v| v.strip_suffix('}'));
-    let default = inner
-        .and_then(|v| v.split_once(":-").or_else(|| v.split_once('-')))
-        .map(|(_, default)| default);
-    default.unwrap_or(value).to_string()
-}
-
 fn images(service: &MarkedYaml<'_>, found: &mut Found) {
     if let Some(build) = get(service, "build") {
         let context = match get(build, "context") {
@@ -212,46 +174,5 @@ fn images(service: &MarkedYaml<'_>, found: &mut Found) {
     let name = default_of(&text(image));
     if let Some(what) = dockerfile::unpinned(&name, &[]) {
         found.faults.push(Fault { lint: &PINNED, line, what });
-    }
-}
-
-/// The value of a key, also of one that `<<` brings in.
-fn get<'y>(node: &'y MarkedYaml<'y>, key: &str) -> Option<&'y MarkedYaml<'y>> {
-    let all = pairs(node);
-    all.into_iter().find(|(name, _)| name == key).map(|(_, value)| value)
-}
-
-/// All keys and values of a mapping, those of `<<` after its own.
-fn pairs<'y>(node: &'y MarkedYaml<'y>) -> Vec<(String, &'y MarkedYaml<'y>)> {
-    let Some(mapping) = node.data.as_mapping() else { return Vec::new() };
-    let (mut own, mut merged) = (Vec::new(), Vec::new());
-    for (key, value) in mapping {
-        match &text(key)[..] {
-            "<<" if value.data.is_sequence() => {
-                merged.extend(items(value).flat_map(pairs));
-            }
-            "<<" => merged.extend(pairs(value)),
-            key => own.push((key.to_string(), value)),
-        }
-    }
-    own.extend(merged);
-    own
-}
-
-fn items<'y>(
-    node: &'y MarkedYaml<'y>,
-) -> impl Iterator<Item = &'y MarkedYaml<'y>> {
-    node.data.as_sequence().into_iter().flatten()
-}
-
-/// A scalar as it is written; empty for anything else.
-fn text(node: &MarkedYaml<'_>) -> String {
-    let YamlData::Value(scalar) = &node.data else { return String::new() };
-    match scalar {
-        Scalar::Null => String::new(),
-        Scalar::Boolean(b) => b.to_string(),
-        Scalar::Integer(n) => n.to_string(),
-        Scalar::FloatingPoint(n) => n.to_string(),
-        Scalar::String(text) => text.to_string(),
     }
 }

@@ -4,7 +4,9 @@ use profiles::ask::Ask;
 use profiles::verdict::Verdict;
 use serde_json::{Value, json};
 
-use crate::database::{Database, Item, OBJECTS};
+use profiles::data::schema::OBJECTS;
+
+use crate::database::{Database, Item};
 use crate::http::{Request, Response};
 use crate::probe::{BLANK, Miss, Outcome, Probe, Stage};
 use crate::session::{Session, summary};

@@ -43,7 +43,7 @@ pub fn run(place: &Place, args: &Bench, quiet: bool) -> anyhow::Result<Class> {
         print::text_out(&listing(&plan))?;
         return Ok(Class::Done);
     }
-    let session = Session::open(place, args.host, quiet)?;
+    let session = Session::open(place, args.host, &rig, quiet)?;
     session.say(&format!(
         "{} shots in {} rounds, about {}, seed {}; pools: server {}, load {}, \
          aux {}",
@@ -100,6 +100,7 @@ pub fn fire(
         arena: VERSION.into(),
         interrupt: &session.interrupt,
         greet: validate::greet,
+        sidecars: Some(&session.sidecars),
         witness: Some(&beside),
     };
     let log = place.cache.join("validate.log");

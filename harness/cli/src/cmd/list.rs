@@ -18,7 +18,7 @@ pub fn run(place: &Place, args: &List) -> anyhow::Result<Class> {
         print::json(&json!({ "profiles": profiles, "entries": entries }))?;
     } else {
         let head =
-            ["PROFILE", "FAMILY", "PORT", "LEVELS", "SCORED FOR", "CAN RUN"];
+            ["PROFILE", "FAMILY", "PORT", "LEVELS", "SCORED FOR", "BESIDE"];
         let mut rows = vec![head.map(String::from).to_vec()];
         rows.extend(catalog.profiles.iter().map(profile_row));
         print::text_out(&print::columns(&rows))?;
@@ -42,7 +42,8 @@ fn profile(p: &Profile) -> serde_json::Value {
         "levels": p.load.levels,
         "in_flight": p.load.in_flight,
         "requests_per_connection": p.load.requests_per_connection,
-        "can_run": p.can_run(),
+        "sidecars": p.server.sidecars,
+        "services": p.server.services,
     })
 }
 
@@ -68,13 +69,19 @@ fn profile_row(p: &Profile) -> Vec<String> {
         .map(League::as_str)
         .collect();
     let family = serde_json::to_value(p.family).unwrap_or_default();
+    let sidecars = serde_json::to_value(&p.server.sidecars).unwrap_or_default();
+    let sidecars = sidecars.as_array().into_iter().flatten();
+    let beside: Vec<&str> = sidecars
+        .filter_map(|s| s.as_str())
+        .chain(p.server.services.iter().map(String::as_str))
+        .collect();
     vec![
         p.name.to_string(),
         family.as_str().unwrap_or_default().to_string(),
         p.port.to_string(),
         levels.join(" "),
         leagues.join(" "),
-        if p.can_run() { "yes" } else { "not yet" }.to_string(),
+        beside.join(" "),
     ]
 }
 

@@ -30,7 +30,8 @@ pub fn run(place: &Place, args: &Replay, quiet: bool) -> anyhow::Result<Class> {
         "docker" => HostName::Docker,
         _ => HostName::Local,
     };
-    let session = Session::open(place, Some(host), quiet)?;
+    let rig = Rig::here();
+    let session = Session::open(place, Some(host), &rig, quiet)?;
     let shot = PlannedShot {
         order: 1,
         case: old.case.clone(),
@@ -49,7 +50,6 @@ pub fn run(place: &Place, args: &Replay, quiet: bool) -> anyhow::Result<Class> {
         notes: Vec::new(),
         estimate: profile.load.window,
     };
-    let rig = Rig::here();
     let profiles = [profile];
     let done = bench::fire(place, &session, &catalog, &plan, &rig, &profiles)?;
     let again = rank::load(place, std::slice::from_ref(&done.run))?;

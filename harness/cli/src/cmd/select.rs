@@ -29,27 +29,17 @@ pub fn entries<'a>(
     Ok(out)
 }
 
-/// The profiles named, or all. A name that the tool cannot run yet is
-/// refused, since nothing would be asked.
+/// The profiles named, or all.
 pub fn profiles<'a>(
     catalog: &'a Catalog,
     names: &[String],
 ) -> anyhow::Result<Vec<&'a Profile>> {
     if names.is_empty() {
-        return Ok(catalog.profiles.iter().filter(|p| p.can_run()).collect());
+        return Ok(catalog.profiles.iter().collect());
     }
     let mut out: Vec<&Profile> = Vec::new();
     for name in names {
         let profile = catalog.profile(name)?;
-        if !profile.can_run() {
-            return Err(fail(
-                Class::Usage,
-                format!(
-                    "profile `{name}` cannot be run by this version; \
-                     `arena list` shows which can"
-                ),
-            ));
-        }
         if !out.iter().any(|p| p.name == profile.name) {
             out.push(profile);
         }

@@ -70,8 +70,8 @@ fn started(
     seed: u64,
     only: Option<&str>,
 ) -> anyhow::Result<Vec<Judged>> {
-    let session = Session::open(place, args.host, quiet)?;
     let rig = Rig::here();
+    let session = Session::open(place, args.host, &rig, quiet)?;
     let log = place.cache.join("validate.log");
     let mut out = Vec::new();
     for entry in entries {
@@ -167,7 +167,13 @@ fn running(
         seed,
         only,
     };
-    questions.ask(&Oracle::generated())
+    let judged = questions.ask(&Oracle::generated())?;
+    match only {
+        Some(id) if judged.verdicts.probes.is_empty() => {
+            Err(judge::not_asked(id, entry))
+        }
+        _ => Ok(judged),
+    }
 }
 
 fn rules(json: bool) -> anyhow::Result<Class> {

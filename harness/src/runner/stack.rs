@@ -1,0 +1,192 @@
+//! A stack: several services that are measured as one server.
+
+use std::path::Path;
+
+use profiles::{
+    cpuset::CpuSet,
+    entry::Entry,
+    profile::Profile,
+    stack::{self, Stack},
+};
+
+use super::serve::{NotServed, Place};
+use crate::{
+    host::{Artifact, Exit, HostError, Launch, Server, Service, ServiceLaunch},
+    rig::{Rig, split},
+    sidecar::{self, Sidecars},
+    watch::Cgroup,
+};
+
+/// Those that others ask come first.
+const ORDER: [&str; 3] = ["cache", "authsvc", "server"];
+
+/// A stack that runs.
+struct Running {
+    services: Vec<(String, Box<dyn Server>)>,
+}
+
+/// Starts every service of `profile` on its share of the pool. Says what the
+/// machine was too small for.
+pub(super) fn start(
+    place: &Place<'_>,
+    entry: &Entry,
+    dir: &Path,
+    artifact: &Artifact,
+    profile: &Profile,
+    log: &Path,
+    pool: Option<&CpuSet>,
+) -> Result<(Box<dyn Server>, Option<String>), NotServed> {
+    let lost = |why: String| NotServed::Entry {
+        stage: "start",
+        why,
+        log_tail: String::new(),
+    };
+    let stack = Stack::of(dir, profile).map_err(|e| lost(e.to_string()))?;
+    let mut services: Vec<&stack::Service> = stack.services.iter().collect();
+    services.sort_by_key(|s| {
+        ORDER.iter().position(|o| *o == s.name).unwrap_or(ORDER.len())
+    });
+    let (cpus, short) = match (place.rig, pool) {
+        (Some(rig), Some(pool)) => shares(rig, pool, &services),
+        _ => (vec![None; services.len()], None),
+    };
+    let mut running = Running { services: Vec::new() };
+    for (service, cpus) in services.into_iter().zip(cpus) {
+        let env = environment(service, profile, cpus.as_ref());
+        let log = log.with_extension(format!("{}.log", service.name));
+        let launch = |what| ServiceLaunch {
+            run: place.run,
+            service: what,
+            cpus: cpus.clone(),
+            env: env.clone(),
+            log: &log,
+        };
+        let host = place.host;
+        let secret = place.secret();
+        let started = match &service.name[..] {
+            "cache" => host.start_service(&launch(Service::Redis)),
+            "authsvc" => {
+                host.start_service(&launch(Service::Auth { secret: &secret }))
+            }
+            "server" => host.start(&Launch {
+                run: place.run,
+                entry,
+                dir,
+                profile,
+                artifact,
+                cpus: cpus.clone(),
+                memory: profile.server.memory,
+                data: place.data,
+                env: env.clone(),
+                log: &log,
+                open_files: place.open_files(profile),
+            }),
+            _ => host.start_service(&launch(Service::Own {
+                entry,
+                dir,
+                data: place.data,
+                service,
+            })),
+        };
+        let mut server = started.map_err(|e| named(&service.name, e))?;
+        if !place.host.pretends() {
+            let listens = match &service.name[..] {
+                "cache" => sidecar::await_cache(&mut *server),
+                "authsvc" => sidecar::await_auth(&mut *server),
+                _ => Ok(()),
+            };
+            listens.map_err(NotServed::Host)?;
+        }
+        running.services.push((service.name.clone(), server));
+    }
+    Ok((Box::new(running), short))
+}
+
+fn named(service: &str, error: HostError) -> NotServed {
+    match error {
+        HostError::Entry { why, log_tail } => NotServed::Entry {
+            stage: "start",
+            why: format!("service `{service}`: {why}"),
+            log_tail,
+        },
+        other => NotServed::Host(other),
+    }
+}
+
+fn shares(
+    rig: &Rig,
+    pool: &CpuSet,
+    services: &[&stack::Service],
+) -> (Vec<Option<CpuSet>>, Option<String>) {
+    let wanted: Vec<usize> = services
+        .iter()
+        .map(|s| s.cpus.as_ref().map_or(1, CpuSet::count))
+        .collect();
+    let (sets, short) = split(&rig.topology, pool, &wanted);
+    (sets.into_iter().map(Some).collect(), short)
+}
+
+/// What its file says, with the contract's variables filled in and over it.
+fn environment(
+    service: &stack::Service,
+    profile: &Profile,
+    cpus: Option<&CpuSet>,
+) -> Vec<(String, String)> {
+    let ours = Sidecars::env(&[profile]);
+    let mut env: Vec<(String, String)> = service
+        .environment
+        .iter()
+        .map(|(key, value)| (key.clone(), stack::filled(value, &ours)))
+        .filter(|(key, _)| !ours.iter().any(|(k, _)| k == key))
+        .collect();
+    if service.name == "server" {
+        env.extend(ours);
+    }
+    env.extend(cpus.map(|c| ("ARENA_CPUS".into(), c.count().to_string())));
+    env
+}
+
+impl Server for Running {
+    fn pids(&self) -> Vec<i32> {
+        self.services.iter().flat_map(|(_, s)| s.pids()).collect()
+    }
+
+    fn cgroup(&self) -> Option<&Cgroup> {
+        None
+    }
+
+    fn services(&self) -> Vec<(&str, &dyn Server)> {
+        self.services.iter().map(|(name, s)| (&name[..], &**s)).collect()
+    }
+
+    fn shortfalls(&self) -> Vec<String> {
+        self.services.iter().flat_map(|(_, s)| s.shortfalls()).collect()
+    }
+
+    fn exited(&mut self) -> Option<Exit> {
+        self.services.iter_mut().find_map(|(_, s)| s.exited())
+    }
+
+    fn log_tail(&self) -> String {
+        let mut out = String::new();
+        for (name, server) in &self.services {
+            let tail = server.log_tail();
+            if !tail.trim().is_empty() {
+                out += &format!("--- {name}\n{}\n", tail.trim_end());
+            }
+        }
+        out
+    }
+
+    fn stop(&mut self) -> Result<(), HostError> {
+        // The edge first: nobody asks those behind it any more.
+        let stopped = self.services.iter_mut().rev().map(|(_, s)| s.stop());
+        stopped.fold(Ok(()), |all, one| all.and(one))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.stop();
+    }
+}
