@@ -85,7 +85,7 @@ impl Bench {
         let (entry, dir) = (self.entry(mode), self.dir.path());
         let artifact = Artifact { digest: "x".into(), what: "x".into() };
         let log = dir.join("log");
-        serve(&place, &entry, dir, &artifact, &self.profile, &log)
+        serve(&place, &entry, dir, &artifact, &[&self.profile], &log)
     }
 }
 

@@ -93,7 +93,7 @@ fn what_an_entry_did_to_the_database_is_gone_at_the_next_start() {
         .query_one("SELECT price FROM items WHERE id = 7", &[])
         .unwrap()
         .get(0);
-    assert_eq!(i64::from(price), i64::from(Rows::get().row(7).unwrap().price));
+    assert_eq!(i64::from(price), Rows::get().row(7).unwrap().price);
     drop(sidecars);
     Client::connect(ENTRY, NoTls).err().expect("a database that is stopped");
 }

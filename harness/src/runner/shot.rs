@@ -263,8 +263,8 @@ fn tokens(place: &Place<'_>, profile: &Profile) -> Vec<Token> {
     USERS
         .iter()
         .map(|user| Token {
-            user: user.id.into(),
-            token: profiles::token::mint(&secret, user.id.into(), expires),
+            user: user.id,
+            token: profiles::token::mint(&secret, user.id, expires),
         })
         .collect()
 }

@@ -180,8 +180,11 @@ impl Server for Running {
 
     fn stop(&mut self) -> Result<(), HostError> {
         // The edge first: nobody asks those behind it any more.
-        let stopped = self.services.iter_mut().rev().map(|(_, s)| s.stop());
-        stopped.fold(Ok(()), |all, one| all.and(one))
+        let mut stopped = Ok(());
+        for (_, service) in self.services.iter_mut().rev() {
+            stopped = stopped.and(service.stop());
+        }
+        stopped
     }
 }
 

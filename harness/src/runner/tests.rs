@@ -226,6 +226,7 @@ impl Bench {
             arena: "test".into(),
             interrupt: &self.interrupt,
             greet: super::only_http1,
+            sidecars: None,
             witness: self.witness.then_some(&Liar),
         };
         bench(&request, &mut self.gate, &mut Silent)
