@@ -2,8 +2,14 @@
 
 use profiles::{entry::Entry, name::ProfileName, profile::Profile};
 
-const DEFS: [(&str, &str); 2] = [
+const DEFS: [(&str, &str); 5] = [
+    ("async-db", include_str!("../../profiles/defs/async-db.toml")),
     ("baseline", include_str!("../../profiles/defs/baseline.toml")),
+    ("crud", include_str!("../../profiles/defs/crud.toml")),
+    (
+        "production-stack",
+        include_str!("../../profiles/defs/production-stack.toml"),
+    ),
     ("upload", include_str!("../../profiles/defs/upload.toml")),
 ];
 

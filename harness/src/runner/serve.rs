@@ -138,7 +138,7 @@ pub fn serve(
     let real = !place.host.pretends();
     if real {
         // An entry may listen on all of its ports whatever the profile.
-        for port in PORTS {
+        for port in profiles.iter().map(|p| p.port).chain(PORTS) {
             ports::free_soon(port).map_err(NotServed::Host)?;
         }
     }

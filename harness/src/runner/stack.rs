@@ -193,3 +193,94 @@ impl Drop for Running {
         let _ = self.stop();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        host::{DataPaths, fake::Fake},
+        interrupt::Interrupt,
+        testing::{entry, profile},
+    };
+
+    const FILE: &str = "
+services:
+  edge:
+    build: ./edge
+    cpuset: 0-14,64-78
+    environment: {UPSTREAM: '${REDIS_URL}/x', DATABASE_URL: mine}
+  server: {build: ., cpuset: '20-31,84-95'}
+  authsvc: {image: x, cpuset: '16-19,80-83'}
+  cache: {image: x, cpuset: '15,79'}
+";
+
+    fn started(file: &str) -> (Vec<String>, Result<Vec<String>, String>) {
+        let dir = tempfile::tempdir().unwrap();
+        let name = "compose.production-stack.yml";
+        std::fs::write(dir.path().join(name), file).unwrap();
+        let host = Fake::default();
+        let interrupt = Interrupt::default();
+        let data = DataPaths::under(dir.path());
+        let place = Place::new(&host, None, &data, "r", &interrupt);
+        let profile = profile("production-stack");
+        let entry = entry("a", &["production-stack"]);
+        let artifact = Artifact { digest: "d".into(), what: "w".into() };
+        let log = dir.path().join("log");
+        let went =
+            start(&place, &entry, dir.path(), &artifact, &profile, &log, None);
+        let names = went.map_err(|e| e.to_string()).map(|(server, _)| {
+            let services = server.services();
+            services.iter().map(|(name, _)| name.to_string()).collect()
+        });
+        (host.events.all(), names)
+    }
+
+    #[test]
+    fn those_that_others_ask_are_started_first_and_the_edge_is_stopped_first() {
+        let (events, names) = started(FILE);
+        let order = ["cache", "authsvc", "server", "edge"];
+        assert_eq!(names.unwrap(), order);
+        assert_eq!(
+            events[..4],
+            [
+                "start service cache".replace("cache", "redis"),
+                "start service authsvc".into(),
+                "start a production-stack".into(),
+                "start service edge".into(),
+            ]
+        );
+        assert_eq!(events[4], "stop edge");
+    }
+
+    #[test]
+    fn a_service_too_few_or_too_many_is_named() {
+        let few = FILE.replace("  cache:", "  cash:");
+        let why = started(&few).1.unwrap_err();
+        assert!(why.contains("no service `cache`"), "{why}");
+        let many = format!("{FILE}  spare: {{image: y, cpuset: '1'}}\n");
+        let why = started(&many).1.unwrap_err();
+        assert!(why.contains("`spare` is one too many"), "{why}");
+    }
+
+    #[test]
+    fn only_the_server_is_told_of_the_database() {
+        let stack = Stack::read(FILE).unwrap();
+        let profile = profile("production-stack");
+        let of = |name: &str| {
+            let service = stack.service(name).unwrap();
+            let cpus = "3-4".parse().unwrap();
+            environment(service, &profile, Some(&cpus))
+        };
+        let edge = of("edge");
+        assert_eq!(
+            edge,
+            [
+                ("UPSTREAM".into(), "redis://localhost:6379/x".into()),
+                ("ARENA_CPUS".to_string(), "2".to_string()),
+            ]
+        );
+        let server = of("server");
+        let has = |key: &str| server.iter().any(|(k, _)| k == key);
+        assert!(has("DATABASE_URL") && has("REDIS_URL") && has("ARENA_CPUS"));
+    }
+}
