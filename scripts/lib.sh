@@ -94,6 +94,14 @@ need_entry_packages() {
   mapfile -t pairs < <(entry_packages "$@")
   # One at a time: a package that nobody has keeps no other entry from its own.
   for pair in "${pairs[@]}"; do need_packages "$pair" || true; done
+  need_sidecars || true
+}
+
+# need_sidecars: the database and the cache that stand beside entries.
+need_sidecars() {
+  compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null ||
+    need_packages initdb:postgresql || return
+  need_packages redis-server:redis-server
 }
 
 # prepare_host ARGS...: makes what containers need, when a run with these

@@ -16,8 +16,7 @@ fi
 need_packages wrk:wrk h2load:nghttp2-client || say "tests of agreement are skipped"
 
 # The judge is held against a real database, where one can be had.
-compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null ||
-  need_packages initdb:postgresql || say "tests beside a database are skipped"
+need_sidecars || say "tests beside a database are skipped"
 
 # Entries in other languages are built and judged, too.
 need_entry_packages --host local
