@@ -2,18 +2,21 @@
 
 mod config;
 mod dataset;
+mod grpc;
+mod listen;
+mod quic;
+mod refuse;
 mod routes;
 mod sum;
+mod tls;
 mod upload;
+mod ws;
 
 use anyhow::{Context, Result};
-use axum::serve::ListenerExt;
-use tokio::{
-    net::TcpListener,
-    signal::unix::{Signal, SignalKind, signal},
-};
+use axum::{Router, serve::ListenerExt};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::{config::Config, dataset::Dataset};
+use crate::{config::Config, dataset::Dataset, tls::Tls};
 
 #[tokio::main]
 async fn main() -> Result<()> {
@@ -27,16 +30,10 @@ async fn main() -> Result<()> {
     let dataset = Box::leak(Box::new(Dataset::load(&config.dataset)?));
     let app = routes::router(dataset, &config.static_dir);
 
-    let address = ("0.0.0.0", config.http_port);
-    let listener = TcpListener::bind(address).await.with_context(|| {
-        format!("cannot listen on port {}", config.http_port)
-    })?;
+    let listener = listen::bind(config.http_port).await?;
     println!("listening on http://{}", listener.local_addr()?);
-    let listener = listener.tap_io(|connection| {
-        if let Err(error) = connection.set_nodelay(true) {
-            eprintln!("cannot set TCP_NODELAY: {error}");
-        }
-    });
+    let listener = listener.tap_io(|io| listen::without_delay(io));
+    listen_beside(&config, &app).await?;
 
     // Ends at once, open connections or not: a graceful stop would wait for
     // clients that never close.
@@ -46,6 +43,30 @@ async fn main() -> Result<()> {
         _ = interrupt.recv() => {}
     }
     Ok(())
+}
+
+/// The other ports of the contract; those over TLS where there is a certificate.
+async fn listen_beside(config: &Config, app: &Router) -> Result<()> {
+    let h2c = listen::bind(config.h2c_port).await?;
+    println!("listening on http://{} (HTTP/2)", h2c.local_addr()?);
+    listen::serve(h2c, listen::http2(), app.clone());
+
+    let (cert, key) = (&config.tls_cert, &config.tls_key);
+    let Some(tls) = Tls::load(cert, key)? else {
+        println!("no TLS: there is no {} or its key", cert.display());
+        return Ok(());
+    };
+    let h1 = listen::bind(config.https_port).await?;
+    println!("listening on https://{}", h1.local_addr()?);
+    let agreed = tls.speaking("http/1.1");
+    listen::serve_tls(h1, agreed, listen::http1(), app.clone());
+
+    let h2 = listen::bind(config.h2_port).await?;
+    println!("listening on https://{} (HTTP/2)", h2.local_addr()?);
+    let agreed = tls.speaking("h2");
+    listen::serve_tls(h2, agreed, listen::http2(), app.clone());
+
+    quic::listen(config.h2_port, &tls, app.clone())
 }
 
 fn listen_for(kind: SignalKind) -> Result<Signal> {

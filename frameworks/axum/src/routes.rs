@@ -13,7 +13,7 @@ use tower_http::{compression::CompressionLayer, services::ServeDir};
 
 use crate::{
     dataset::{Dataset, Listing},
-    sum, upload,
+    grpc, sum, upload, ws,
 };
 
 pub fn router(dataset: &'static Dataset, static_dir: &Path) -> Router {
@@ -24,11 +24,14 @@ pub fn router(dataset: &'static Dataset, static_dir: &Path) -> Router {
 
     Router::new()
         .route("/baseline11", get(sum::get).post(sum::post))
+        .route("/baseline2", get(sum::get))
         .route("/pipeline", get(pipeline))
         .route("/json/{count}", get(json).layer(CompressionLayer::new()))
         .route("/upload", upload)
+        .route("/ws", get(ws::upgrade))
         .nest_service("/static", files)
         .with_state(dataset)
+        .merge(grpc::router())
 }
 
 async fn pipeline() -> &'static str {
