@@ -52,3 +52,63 @@ impl BenchmarkService for Sums {
         Ok(Response::new(Box::pin(tokio_stream::iter(replies))))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::{
+        body::{Body, Bytes},
+        http,
+    };
+    use http_body_util::BodyExt;
+    use prost::Message;
+    use tower::ServiceExt;
+
+    use super::*;
+
+    /// The messages of the answer and its status.
+    async fn call(method: &str, message: impl Message) -> (Vec<Bytes>, String) {
+        let mut frame = vec![0; 5];
+        message.encode(&mut frame).unwrap();
+        frame[4] = (frame.len() - 5) as u8;
+        let request = http::Request::post(method)
+            .header("content-type", "application/grpc")
+            .body(Body::from(frame))
+            .unwrap();
+        let answer = router().oneshot(request).await.unwrap();
+        let answer = answer.into_body().collect().await.unwrap();
+        let trailers = answer.trailers().unwrap()["grpc-status"].clone();
+        let mut bytes = answer.to_bytes();
+        let mut messages = Vec::new();
+        while !bytes.is_empty() {
+            let length = bytes.split_to(5)[4];
+            messages.push(bytes.split_to(length.into()));
+        }
+        (messages, trailers.to_str().unwrap().to_owned())
+    }
+
+    fn results(messages: Vec<Bytes>) -> Vec<i32> {
+        let result = |m| SumReply::decode(m).unwrap().result;
+        messages.into_iter().map(result).collect()
+    }
+
+    #[tokio::test]
+    async fn sums_wrap() {
+        let request = SumRequest { a: i32::MAX, b: 2 };
+        let method = "/benchmark.BenchmarkService/GetSum";
+        let (messages, status) = call(method, request).await;
+        assert_eq!(results(messages), [i32::MIN + 1]);
+        assert_eq!(status, "0");
+    }
+
+    #[tokio::test]
+    async fn a_stream_counts_up_and_may_be_empty() {
+        let method = "/benchmark.BenchmarkService/StreamSum";
+        for (count, expected) in [(3, vec![5, 6, 7]), (0, vec![]), (-1, vec![])]
+        {
+            let request = StreamRequest { a: 2, b: 3, count };
+            let (messages, status) = call(method, request).await;
+            assert_eq!(results(messages), expected);
+            assert_eq!(status, "0");
+        }
+    }
+}

@@ -1,8 +1,14 @@
 //! The arena's axum entry: axum as its documentation shows it.
 
+mod api;
+mod async_db;
+mod cache;
 mod config;
+mod crud;
+mod database;
 mod dataset;
 mod grpc;
+mod item;
 mod listen;
 mod quic;
 mod refuse;
@@ -16,7 +22,7 @@ use anyhow::{Context, Result};
 use axum::{Router, serve::ListenerExt};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::{config::Config, dataset::Dataset, tls::Tls};
+use crate::{config::Config, database::Database, dataset::Dataset, tls::Tls};
 
 #[tokio::main]
 async fn main() -> Result<()> {
@@ -28,7 +34,12 @@ async fn main() -> Result<()> {
     let config = Config::from_env()?;
     // The dataset lives as long as the process, so responses may borrow it.
     let dataset = Box::leak(Box::new(Dataset::load(&config.dataset)?));
-    let app = routes::router(dataset, &config.static_dir);
+    let database = match &config.database_url {
+        Some(url) => Database::new(url, config.database_max_connections)?,
+        None => Database::default(),
+    };
+    let redis = config.redis_url.as_deref().map(cache::redis).transpose()?;
+    let app = routes::router(dataset, &config.static_dir, database, redis);
 
     let listener = listen::bind(config.http_port).await?;
     println!("listening on http://{}", listener.local_addr()?);

@@ -11,6 +11,7 @@ use axum::{
 use crate::upload::LIMIT_BYTES;
 
 /// tonic takes calls of any content-type. gRPC over HTTP/2: 415 for others.
+#[expect(clippy::result_large_err, reason = "so does the layer want it")]
 pub fn not_grpc(request: &mut Request) -> Result<(), Response<Body>> {
     let media_type = request.headers().get(header::CONTENT_TYPE);
     if media_type

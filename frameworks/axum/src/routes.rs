@@ -8,15 +8,23 @@ use axum::{
     http::StatusCode,
     routing::get,
 };
+use redis::aio::ConnectionManager;
 use serde::Deserialize;
 use tower_http::{compression::CompressionLayer, services::ServeDir};
 
 use crate::{
+    api, async_db, crud,
+    database::Database,
     dataset::{Dataset, Listing},
     grpc, sum, upload, ws,
 };
 
-pub fn router(dataset: &'static Dataset, static_dir: &Path) -> Router {
+pub fn router(
+    dataset: &'static Dataset,
+    static_dir: &Path,
+    database: Database,
+    redis: Option<ConnectionManager>,
+) -> Router {
     let files =
         ServeDir::new(static_dir).precompressed_br().precompressed_gzip();
     let upload = axum::routing::post(upload::post)
@@ -28,10 +36,15 @@ pub fn router(dataset: &'static Dataset, static_dir: &Path) -> Router {
         .route("/pipeline", get(pipeline))
         .route("/json/{count}", get(json).layer(CompressionLayer::new()))
         .route("/upload", upload)
+        .route("/public/baseline", get(sum::get))
+        .route("/public/json/{count}", get(json))
         .route("/ws", get(ws::upgrade))
         .nest_service("/static", files)
         .with_state(dataset)
         .merge(grpc::router())
+        .route("/async-db", get(async_db::get).with_state(database.clone()))
+        .merge(crud::router(database.clone()))
+        .merge(api::router(database, redis))
 }
 
 async fn pipeline() -> &'static str {

@@ -16,7 +16,7 @@ const ITEM: &str = r#"[{"id":1,"name":"A","category":"c","price":4,
 
 fn app(static_dir: &Path) -> Router {
     let dataset = Dataset::parse(ITEM.as_bytes()).unwrap();
-    router(Box::leak(Box::new(dataset)), static_dir)
+    router(Box::leak(Box::new(dataset)), static_dir, Database::default(), None)
 }
 
 /// A static directory with one file, its brotli sibling and a secret beside it.
@@ -48,6 +48,21 @@ async fn ask(
         .body(Body::from(body.to_owned()))
         .unwrap();
     text(send(app, request).await).await
+}
+
+async fn ask_with_json(
+    app: &Router,
+    method: Method,
+    target: &str,
+    body: &'static str,
+) -> StatusCode {
+    let request = Request::builder()
+        .method(method)
+        .uri(target)
+        .header("content-type", "application/json")
+        .body(Body::from(body))
+        .unwrap();
+    send(app, request).await.status()
 }
 
 async fn get_accepting(
@@ -193,5 +208,70 @@ async fn nothing_outside_the_static_directory_is_served() {
     ] {
         let (status, _) = ask(&app, Method::GET, target, "").await;
         assert!(status.is_client_error(), "{target}: {status}");
+    }
+}
+
+#[tokio::test]
+async fn without_a_database_a_search_finds_nothing() {
+    let app = app(Path::new("/nowhere"));
+    for target in ["/async-db", "/async-db?min=1&max=5&limit=99999999999"] {
+        let (status, body) = ask(&app, Method::GET, target, "").await;
+        let nothing = r#"{"items":[],"count":0}"#;
+        assert_eq!((status, &*body), (StatusCode::OK, nothing), "{target}");
+    }
+    let target = "/async-db?min=1%20OR%201=1";
+    let (status, _) = ask(&app, Method::GET, target, "").await;
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn without_a_database_items_are_unavailable() {
+    let app = app(Path::new("/nowhere"));
+    let item = r#"{"id":1,"name":"A","category":"c","price":4,"quantity":5}"#;
+    for (method, target) in [
+        (Method::GET, "/crud/items"),
+        (Method::GET, "/crud/items/007"),
+        (Method::POST, "/crud/items"),
+        (Method::PUT, "/crud/items/7"),
+        (Method::GET, "/api/items/7"),
+        (Method::POST, "/api/items/7"),
+    ] {
+        let status = ask_with_json(&app, method.clone(), target, item).await;
+        assert_eq!(status.as_u16(), 503, "{method} {target}");
+    }
+}
+
+#[tokio::test]
+async fn an_item_or_a_body_that_cannot_be_is_refused_unasked() {
+    let app = app(Path::new("/nowhere"));
+    let change = r#"{"name":"A","price":4,"quantity":5}"#;
+    for (method, target, body, expected) in [
+        (Method::GET, "/crud/items/abc", "", 400),
+        (Method::GET, "/crud/items/99999999999", "", 404),
+        (Method::GET, "/api/items/99999999999", "", 404),
+        (Method::PUT, "/crud/items/99999999999", change, 404),
+        (Method::PUT, "/crud/items/7", "{\"price\":", 400),
+        (Method::POST, "/crud/items", "{\"price\":", 400),
+        (Method::POST, "/crud/items", change, 422),
+        (Method::POST, "/api/items/7", "{\"price\":", 400),
+    ] {
+        let status = ask_with_json(&app, method.clone(), target, body).await;
+        assert_eq!(status.as_u16(), expected, "{method} {target}");
+    }
+}
+
+#[tokio::test]
+async fn who_is_asking_is_what_the_edge_says() {
+    let app = app(Path::new("/nowhere"));
+    for (user, expected) in
+        [(None, 401), (Some("forty-two"), 401), (Some("42"), 503)]
+    {
+        let mut request = Request::builder().uri("/api/me");
+        if let Some(user) = user {
+            request = request.header("x-user-id", user);
+        }
+        let request = request.body(Body::empty()).unwrap();
+        let status = send(&app, request).await.status();
+        assert_eq!(status.as_u16(), expected, "{user:?}");
     }
 }
