@@ -68,9 +68,12 @@ entry_packages() {
   ((${#entries[@]})) || entries=('*')
   for arg in "${entries[@]}"; do
     # The star is the only pattern among names, so it alone is expanded.
-    for list in "$ARENA_ROOT/frameworks/"$arg/meta.json; do metas+=("$list"); done
+    for list in "$ARENA_ROOT/frameworks/"$arg/{meta.json,compose.*.yml}; do
+      [[ -f $list ]] && metas+=("$list")
+    done
   done
-  sed -n 's/.*"packages": *\[\([^]]*\)\].*/\1/p' "${metas[@]}" |
+  # Lists on the line of their key, or an item a line below it.
+  awk '/packages"?:/ { on = 1; print; next } on && /^ *- / { print; next } { on = 0 }' "${metas[@]}" |
     { grep -oE '"/?[A-Za-z0-9][A-Za-z0-9._+/-]*:[a-z0-9][a-z0-9.+-]*"' || true; } |
     tr -d '"' | sort -u
 }

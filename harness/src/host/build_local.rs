@@ -74,14 +74,21 @@ fn by_commands(
 
 /// Fails unless all that the entry says it needs is on this machine.
 fn lacks_nothing(local: &LocalRun) -> Result<(), HostError> {
-    let missing: Vec<_> =
-        local.packages.iter().filter(|n| !is_there(&n.command)).collect();
+    let all = local.packages.iter();
+    lacks_none(all.map(|n| (&n.command[..], &n.package[..])))
+}
+
+/// Fails unless every command of these pairs of command and package is there.
+pub(super) fn lacks_none<'a>(
+    pairs: impl Iterator<Item = (&'a str, &'a str)>,
+) -> Result<(), HostError> {
+    let missing: Vec<_> = pairs.filter(|(c, _)| !is_there(c)).collect();
     if missing.is_empty() {
         return Ok(());
     }
     let commands: Vec<_> =
-        missing.iter().map(|n| format!("`{}`", n.command)).collect();
-    let packages: Vec<_> = missing.iter().map(|n| &n.package[..]).collect();
+        missing.iter().map(|(command, _)| format!("`{command}`")).collect();
+    let packages: Vec<_> = missing.iter().map(|(_, package)| *package).collect();
     Err(HostError::entry(format!(
         "{} {} missing: apt-get install {}, then run this again",
         commands.join(", "),

@@ -265,6 +265,9 @@ fn command(launch: &Launch<'_>) -> Command {
     };
     surroundings(&mut command, launch.dir, launch.run, &launch.env);
     serves(&mut command, launch.data);
+    if !launch.certificate {
+        command.env_remove("TLS_CERT").env_remove("TLS_KEY");
+    }
     command
 }
 

@@ -14,6 +14,7 @@ use tempfile::TempDir;
 use super::{
     DATABASE_OWNER, DATABASE_SETTINGS, Exit, HostError, Server, Service,
     ServiceLaunch,
+    build_local::lacks_none,
     local::{Process, Spawn, serves, surroundings, words_of},
 };
 use crate::watch::{Cgroup, proc::Stat};
@@ -47,6 +48,8 @@ pub(super) fn start(
                     service.name
                 )));
             }
+            let pairs = service.packages.iter();
+            lacks_none(pairs.filter_map(|pair| pair.rsplit_once(':')))?;
             let mut command = words_of(dir, &service.run);
             surroundings(&mut command, dir, launch.run, &launch.env);
             serves(&mut command, data);

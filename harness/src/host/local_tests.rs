@@ -53,6 +53,7 @@ impl Bench {
             env: vec![("EXTRA".into(), "1".into())],
             log: &self.dir.path().join("x.log"),
             open_files: 64,
+            certificate: true,
         })
     }
 }

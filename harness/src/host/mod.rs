@@ -76,6 +76,9 @@ pub struct Launch<'a> {
     pub memory: Option<Bytes>,
     /// The data it serves; read-only to it.
     pub data: &'a DataPaths,
+    /// Whether it is given the certificate. The server of a stack is not: TLS
+    /// is its edge's.
+    pub certificate: bool,
     /// Further environment variables, by the profile's contract.
     pub env: Vec<(String, String)>,
     /// File for its output; capped by the host.

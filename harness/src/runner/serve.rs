@@ -162,6 +162,7 @@ pub fn serve(
         cpus: cpus.clone(),
         memory: profile.server.memory,
         data: place.data,
+        certificate: true,
         env,
         log,
         open_files: place.open_files(profile),

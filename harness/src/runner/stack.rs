@@ -77,6 +77,7 @@ pub(super) fn start(
                 cpus: cpus.clone(),
                 memory: profile.server.memory,
                 data: place.data,
+                certificate: false,
                 env: env.clone(),
                 log: &log,
                 open_files: place.open_files(profile),

@@ -41,6 +41,8 @@ impl Spec {
     /// exactly what was judged is what runs.
     pub(super) fn of(launch: &Launch<'_>) -> Self {
         let data = launch.data;
+        let certs =
+            launch.certificate.then(|| (absolute(&data.certs), "/certs"));
         Self {
             run: launch.run.to_owned(),
             entry: launch.entry.name.to_string(),
@@ -48,11 +50,13 @@ impl Spec {
             cpus: launch.cpus.as_ref().map(ToString::to_string),
             memory_bytes: launch.memory.map(|cap| cap.0),
             env: launch.env.clone(),
-            mounts: vec![
+            mounts: [
                 (absolute(&data.dataset), "/data/dataset.json"),
                 (absolute(&data.statics), "/data/static"),
-                (absolute(&data.certs), "/certs"),
-            ],
+            ]
+            .into_iter()
+            .chain(certs)
+            .collect(),
         }
     }
 

@@ -148,6 +148,7 @@ fn an_entry_gets_its_cpus_mounts_and_limits_and_leaves_nothing() {
         env: vec![("SCRIPT".into(), script.into())],
         log: &log,
         open_files: 100,
+        certificate: true,
     };
     let mut container = Container::launch(&bench.host.engine, &launch).unwrap();
     let end = ended(&mut container);
