@@ -1,6 +1,7 @@
 //! HTTP/3: what only QUIC can get wrong, over a client of our own.
 
 use profiles::ask::Ask;
+use profiles::verdict::Verdict;
 
 use crate::http::{Fault, Request};
 use crate::http3::raw::{self, DATA, HEADERS};
@@ -90,7 +91,9 @@ pub(super) const PROBES: &[Probe] = &[
                content-length is not that of its body, is never answered \
                with success.",
         source: "RFC 9114 sections 4.1.2, 4.2 and 4.3",
-        legal: "a reset, the end of the connection, 4xx, 5xx; silence",
+        legal: "a reset, the end of the connection, 4xx, 5xx; silence. \
+                Success is a warning where only case is wrong, which Caddy \
+                takes",
         hint: "use a library that validates requests, and do not switch that \
                off",
         run: malformed,
@@ -281,7 +284,11 @@ const WAYS: &[(&str, Spoil)] = &[
     }),
 ];
 
+/// Against the letter, and no danger to anybody: widely used edges take it.
+const HARMLESS: &str = "a name in upper case";
+
 fn malformed(s: &mut Session<'_>) -> Outcome {
+    let mut odd = None;
     for (what, spoil) in WAYS {
         let (request, _) = exact(s);
         let mut these = raw::fields(&request);
@@ -298,7 +305,10 @@ fn malformed(s: &mut Session<'_>) -> Outcome {
             Ok(raw) if raw.success => {
                 let mut miss = s.miss(&request, "no success", "success");
                 miss.asked = text;
-                return Err(miss);
+                if *what != HARMLESS {
+                    return Err(miss);
+                }
+                odd = Some(miss.as_verdict(Verdict::Warn));
             }
             Err(fault @ Fault::Broken(_)) => {
                 return Err(s.faulty(&request, &fault));
@@ -320,6 +330,6 @@ fn malformed(s: &mut Session<'_>) -> Outcome {
             let got = "success to a body longer than its content-length";
             Err(s.miss(&request, "no success", got))
         }
-        _ => Ok(()),
+        _ => odd.map_or(Ok(()), Err),
     }
 }
