@@ -11,6 +11,7 @@ use harness::rig::Rig;
 use harness::runner::{
     self, BenchRequest, BenchSummary, Gate, Loadgen, NoVerdict, Witness,
 };
+use harness::sidecar;
 use profiles::catalog::Catalog;
 use profiles::entry::Entry;
 use profiles::oracle::Oracle;
@@ -87,7 +88,8 @@ pub fn fire(
     profiles: &[&Profile],
 ) -> anyhow::Result<BenchSummary> {
     let gun = Loadgen::new(loadgen()?);
-    let beside = Beside(&session.oracle);
+    let secret = session.sidecars.borrow().secret();
+    let beside = Beside { oracle: &session.oracle, secret };
     let request = BenchRequest {
         catalog,
         plan,
@@ -111,7 +113,11 @@ pub fn fire(
 }
 
 /// The judge beside the gun.
-struct Beside<'a>(&'a Oracle);
+struct Beside<'a> {
+    oracle: &'a Oracle,
+    /// What the tokens of stacks are signed with.
+    secret: String,
+}
 
 impl Witness for Beside<'_> {
     fn watch(
@@ -121,8 +127,10 @@ impl Witness for Beside<'_> {
         seed: u64,
         over: &AtomicBool,
     ) -> Testimony {
-        let target = Target::default().with(profile.port, address);
-        validate::witness(&target, profile, self.0, seed, over)
+        let target = Target::default()
+            .with(profile.port, address)
+            .with_auth(sidecar::auth_address(), &self.secret);
+        validate::witness(&target, profile, self.oracle, seed, over)
     }
 }
 
