@@ -1,0 +1,37 @@
+// What the environment says, with the contract's defaults.
+
+import fs from 'node:fs';
+import os from 'node:os';
+
+const env = process.env;
+
+/** One process for each CPU this one may run on. */
+export const workers = os.availableParallelism();
+
+export const ports = {
+  http: Number(env.ARENA_HTTP_PORT || 8080),
+  tls: Number(env.ARENA_TLS_PORT || 8081),
+  h2c: Number(env.ARENA_H2C_PORT || 8082),
+  h2: Number(env.ARENA_H2_PORT || 8443),
+};
+
+export const datasetPath = env.DATASET_PATH || '/data/dataset.json';
+export const staticDir = env.STATIC_DIR || '/data/static';
+
+export const database = env.DATABASE_URL && {
+  connectionString: env.DATABASE_URL,
+  // The connections are for all processes together.
+  max: Math.max(1, Math.floor(Number(env.DATABASE_MAX_CONN || 64) / workers)),
+};
+
+/** Certificate and key, or null where there are none. */
+export function certificate() {
+  try {
+    return {
+      cert: fs.readFileSync(env.TLS_CERT || '/certs/server.crt'),
+      key: fs.readFileSync(env.TLS_KEY || '/certs/server.key'),
+    };
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,3 @@
+module arena-entry-go-net-http
+
+go 1.19
