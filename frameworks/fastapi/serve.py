@@ -3,10 +3,9 @@
 Only one port is asked at a time, so each has one worker for every CPU.
 """
 
-import multiprocessing
-import multiprocessing.connection
 import os
 import signal
+import subprocess
 import sys
 from typing import Any
 
@@ -14,8 +13,14 @@ import uvicorn
 
 from app import config, tls
 
+PORTS: dict[str, tuple[int, dict[str, Any]]] = {
+    "http": (config.HTTP_PORT, {}),
+    "tls": (config.TLS_PORT, tls.OPTIONS),
+}
 
-def run(port: int, options: dict[str, Any]) -> None:
+
+def serve(name: str) -> None:
+    port, options = PORTS[name]
     uvicorn.run(
         "app.main:app",
         host="0.0.0.0",
@@ -29,32 +34,32 @@ def run(port: int, options: dict[str, Any]) -> None:
         backlog=4096,
         # A worker that has to wait for its CPU is not a dead one.
         timeout_worker_healthcheck=60,
+        # A stop does not wait for connections that never end.
+        timeout_graceful_shutdown=0,
         **options,
     )
 
 
 def main() -> int:
-    ports: list[tuple[int, dict[str, Any]]] = [(config.HTTP_PORT, {})]
+    names = ["http"]
     if os.path.exists(config.TLS_CERT) and os.path.exists(config.TLS_KEY):
-        ports.append((config.TLS_PORT, tls.OPTIONS))
-    spawn = multiprocessing.get_context("spawn")
-    children = [spawn.Process(target=run, args=one) for one in ports]
+        names.append("tls")
+    children: list[subprocess.Popen] = []
 
     def stop(*_: object) -> None:
-        """A stop does not wait for connections that never end."""
         for child in children:
             child.terminate()
         for child in children:
-            child.join()
-        # Skips what multiprocessing does at an ordinary end: all have ended.
+            child.wait()
+        # Not by an exception: this may come in the middle of a wait.
         os._exit(0)
 
-    for child in children:
-        child.start()
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, stop)
+    for name in names:
+        children.append(subprocess.Popen([sys.executable, __file__, name]))
     print(f"listening on http://0.0.0.0:{config.HTTP_PORT}", flush=True)
-    multiprocessing.connection.wait([child.sentinel for child in children])
+    os.wait()
     print("a server ended", file=sys.stderr, flush=True)
     for child in children:
         child.terminate()
@@ -62,4 +67,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(serve(sys.argv[1]) if len(sys.argv) > 1 else main())
