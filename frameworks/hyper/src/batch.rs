@@ -8,7 +8,7 @@
 use std::{
     future::poll_fn,
     io::{self, IoSlice},
-    pin::{Pin, pin},
+    pin::Pin,
     sync::{Arc, Mutex, MutexGuard},
     task::{Context, Poll, ready},
 };
@@ -24,9 +24,9 @@ use hyper::{
 /// Bytes that may wait. Larger writes go straight through.
 const LIMIT_BYTES: usize = 4096;
 
-/// Serves one connection to its end. What a client does wrong ends its
-/// connection and nothing else, so there is no error to return.
-pub async fn serve<T, S, B>(io: T, service: S)
+/// Serves one connection until it has ended or no longer speaks HTTP. Returns
+/// it with what was read beyond, unless it broke.
+pub async fn serve<T, S, B>(io: T, service: S) -> Option<(T, Bytes)>
 where
     T: Read + Write + Unpin,
     S: HttpService<Incoming, ResBody = B>,
@@ -35,11 +35,10 @@ where
     B::Error: std::error::Error + Send + Sync + 'static,
 {
     let io = Batched::new(io);
-    let connection =
+    let mut connection =
         http1::Builder::new().serve_connection(io.clone(), service);
-    let mut connection = pin!(connection);
     poll_fn(|cx| {
-        if connection.as_mut().poll(cx).is_ready() {
+        if Pin::new(&mut connection).poll(cx).is_ready() {
             return Poll::Ready(());
         }
         match io.lock().poll_send(cx) {
@@ -49,6 +48,11 @@ where
         }
     })
     .await;
+    // With hyper's end gone this is the only one.
+    let begun = connection.into_parts().read_buf;
+    let mut inner = Arc::into_inner(io.0)?.into_inner().ok()?;
+    poll_fn(|cx| inner.poll_send(cx)).await.ok()?;
+    Some((inner.io, begun))
 }
 
 /// hyper owns its connection, so the two ends of it are shared. Both are used

@@ -5,29 +5,47 @@ use std::{env, path::PathBuf};
 
 use anyhow::{Context, Result};
 
-/// Port of the cleartext HTTP/1.1 profiles.
-const HTTP_PORT: u16 = 8080;
-
 pub struct Config {
-    pub http_port: u16,
+    pub ports: Ports,
     pub dataset: PathBuf,
     pub static_dir: PathBuf,
+    pub certificate: PathBuf,
+    pub key: PathBuf,
+}
+
+/// One for each way the server speaks.
+pub struct Ports {
+    pub http1: u16,
+    pub http1_tls: u16,
+    pub http2: u16,
+    pub http2_tls: u16,
 }
 
 impl Config {
     pub fn from_env() -> Result<Self> {
         Ok(Self {
-            http_port: port(env::var("ARENA_HTTP_PORT").ok().as_deref())?,
+            ports: Ports {
+                http1: port("ARENA_HTTP_PORT", 8080)?,
+                http1_tls: port("ARENA_HTTPS_PORT", 8081)?,
+                http2: port("ARENA_H2C_PORT", 8082)?,
+                http2_tls: port("ARENA_H2_PORT", 8443)?,
+            },
             dataset: path("DATASET_PATH", "/data/dataset.json"),
             static_dir: path("STATIC_DIR", "/data/static"),
+            certificate: path("TLS_CERT", "/certs/server.crt"),
+            key: path("TLS_KEY", "/certs/server.key"),
         })
     }
 }
 
-fn port(value: Option<&str>) -> Result<u16> {
-    let Some(value) = value else { return Ok(HTTP_PORT) };
+fn port(variable: &str, default: u16) -> Result<u16> {
+    read_port(variable, env::var(variable).ok().as_deref(), default)
+}
+
+fn read_port(variable: &str, value: Option<&str>, default: u16) -> Result<u16> {
+    let Some(value) = value else { return Ok(default) };
     value.parse().with_context(|| {
-        format!("ARENA_HTTP_PORT is {value:?}, expected a port (0 to 65535)")
+        format!("{variable} is {value:?}, expected a port (0 to 65535)")
     })
 }
 
@@ -40,15 +58,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_port_is_the_contracts_unless_told_otherwise() {
-        assert_eq!(port(None).unwrap(), 8080);
-        assert_eq!(port(Some("0")).unwrap(), 0);
-        assert_eq!(port(Some("18080")).unwrap(), 18080);
+    fn a_port_is_the_contracts_unless_told_otherwise() {
+        let read = |value| read_port("ARENA_HTTP_PORT", value, 8080).unwrap();
+        assert_eq!(read(None), 8080);
+        assert_eq!(read(Some("0")), 0);
+        assert_eq!(read(Some("18080")), 18080);
     }
 
     #[test]
     fn a_port_that_is_none_is_named() {
-        let message = format!("{:#}", port(Some("http")).unwrap_err());
-        assert!(message.contains("\"http\""), "{message}");
+        let read = read_port("ARENA_H2C_PORT", Some("http"), 8082);
+        let message = format!("{:#}", read.unwrap_err());
+        assert!(message.contains("ARENA_H2C_PORT is \"http\""), "{message}");
     }
 }

@@ -1,15 +1,19 @@
-//! The arena's hyper entry: the HTTP/1.1 engine with nothing around it.
+//! The arena's hyper entry: the HTTP/1.1 and HTTP/2 engine with nothing around
+//! it.
 
 mod assets;
 mod batch;
 mod body;
 mod config;
+mod connection;
 mod dataset;
 mod encoding;
 mod query;
 mod reply;
 mod routes;
 mod server;
+mod tls;
+mod websocket;
 
 use anyhow::{Context, Result};
 use tokio::{
@@ -17,7 +21,10 @@ use tokio::{
     signal::unix::{Signal, SignalKind, signal},
 };
 
-use crate::{assets::Assets, config::Config, dataset::Dataset, routes::Site};
+use crate::{
+    assets::Assets, config::Config, dataset::Dataset, routes::Site,
+    tls::Acceptors,
+};
 
 fn main() -> Result<()> {
     let runtime = Builder::new_current_thread()
@@ -41,8 +48,12 @@ fn main() -> Result<()> {
             format!("cannot read {}", config.static_dir.display())
         })?,
     };
-    let address = server::start(Box::leak(Box::new(site)), config.http_port)?;
-    println!("listening on http://{address}");
+    let tls = Acceptors::load(&config.certificate, &config.key)?;
+    let site = Box::leak(Box::new(site));
+    let addresses = server::start(site, &config.ports, tls)?;
+    for (address, scheme) in addresses.iter().zip(server::SCHEMES) {
+        println!("listening on {scheme}://{address}");
+    }
 
     // The workers do the rest; this thread waits for the end.
     runtime.block_on(async {

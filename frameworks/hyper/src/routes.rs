@@ -31,6 +31,7 @@ where
     let path = head.uri.path();
     let answer = match path {
         "/baseline11" => baseline(&head, body).await,
+        "/baseline2" => reads(&head).and_then(|()| sum(&head, 0)),
         "/upload" => upload(&head, body).await,
         _ if path.starts_with("/json/") => json(site, &head),
         _ if path.starts_with("/static/") => file(site, &head),
@@ -42,7 +43,7 @@ where
 
 type Answer = Result<Reply, Refusal>;
 
-const BAD_REQUEST: Refusal = Refusal::Status(StatusCode::BAD_REQUEST);
+pub const BAD_REQUEST: Refusal = Refusal::Status(StatusCode::BAD_REQUEST);
 const NOT_FOUND: Refusal = Refusal::Status(StatusCode::NOT_FOUND);
 
 /// Refuses every method that does more than read.
@@ -64,6 +65,10 @@ where
         Method::POST => body::integer(body).await?,
         _ => return Err(Refusal::Method("GET, HEAD, POST")),
     };
+    sum(head, third)
+}
+
+fn sum(head: &Parts, third: i64) -> Answer {
     let [a, b] = ["a", "b"].map(|name| parameter(head, name, None));
     // Only the result has to fit 64 bits, whatever the order of the terms.
     let sum = i128::from(a?) + i128::from(b?) + i128::from(third);

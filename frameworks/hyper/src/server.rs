@@ -1,7 +1,7 @@
-//! One thread per CPU, each with its own runtime and its own listening socket.
+//! One thread per CPU, each with its own runtime and its own listening socket
+//! on every port.
 
 use std::{
-    convert::Infallible,
     io,
     net::{Ipv4Addr, SocketAddr, TcpListener as StdListener},
     thread,
@@ -9,45 +9,68 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
 use tokio::{
-    net::{TcpListener, TcpSocket, TcpStream},
+    net::{TcpListener, TcpSocket},
     runtime::Builder,
+    task::JoinSet,
 };
 
 use crate::{
-    batch,
-    routes::{Site, answer},
+    config::Ports,
+    connection::{self, Protocol},
+    routes::Site,
+    tls::Acceptors,
 };
 
-/// Connections the kernel may hold ready for one thread.
+/// Connections the kernel may hold ready for one socket.
 const BACKLOG: u32 = 4096;
 
 /// How long a thread without free descriptors waits for one.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Starts the threads and returns the address they listen on.
-pub fn start(site: &'static Site, port: u16) -> Result<SocketAddr> {
-    let address = free_address(port)
-        .with_context(|| format!("cannot listen on port {port}"))?;
+/// What is behind the addresses that `start` returns.
+pub const SCHEMES: [&str; 4] = ["http", "h2c", "https", "h2"];
+
+/// Starts the threads and returns the addresses they listen on, in the order
+/// of `SCHEMES`; the last two only where there is a certificate.
+pub fn start(
+    site: &'static Site,
+    ports: &Ports,
+    tls: Option<Acceptors>,
+) -> Result<Vec<SocketAddr>> {
+    let mut doors =
+        vec![(ports.http1, Protocol::Http1), (ports.http2, Protocol::Http2)];
+    if let Some(tls) = tls {
+        doors.push((ports.http1_tls, Protocol::Http1Tls(tls.http1)));
+        doors.push((ports.http2_tls, Protocol::Http2Tls(tls.http2)));
+    }
+    let addresses = doors
+        .iter()
+        .map(|&(port, _)| {
+            free_address(port)
+                .with_context(|| format!("cannot listen on port {port}"))
+        })
+        .collect::<Result<Vec<_>>>()?;
+
     let threads = thread::available_parallelism()?.get();
     for number in 0..threads {
         let runtime = Builder::new_current_thread()
             .enable_all()
             .build()
             .context("cannot make a runtime")?;
-        let listener = {
+        let mut accepts = JoinSet::new();
+        for (&address, (_, protocol)) in addresses.iter().zip(&doors) {
             let _runtime = runtime.enter();
-            listen(address)
-                .with_context(|| format!("cannot listen on {address}"))?
-        };
+            let listener = listen(address)
+                .with_context(|| format!("cannot listen on {address}"))?;
+            accepts.spawn(accept(site, protocol.clone(), listener));
+        }
         thread::Builder::new()
             .name(format!("worker-{number}"))
-            .spawn(move || runtime.block_on(accept(site, listener)))
+            .spawn(move || runtime.block_on(accepts.join_all()))
             .context("cannot start a thread")?;
     }
-    Ok(address)
+    Ok(addresses)
 }
 
 /// Sockets that share a port would also share it with another server that
@@ -64,11 +87,16 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-async fn accept(site: &'static Site, listener: TcpListener) {
+async fn accept(
+    site: &'static Site,
+    protocol: Protocol,
+    listener: TcpListener,
+) {
     loop {
         match listener.accept().await {
             Ok((connection, _)) => {
-                tokio::spawn(serve(site, connection));
+                let protocol = protocol.clone();
+                tokio::spawn(connection::serve(site, protocol, connection));
             }
             // A client that left while waiting is no concern of the others;
             // the rest is a lack of descriptors or memory and may pass.
@@ -79,14 +107,4 @@ async fn accept(site: &'static Site, listener: TcpListener) {
             }
         }
     }
-}
-
-async fn serve(site: &'static Site, connection: TcpStream) {
-    if let Err(error) = connection.set_nodelay(true) {
-        eprintln!("cannot set TCP_NODELAY: {error}");
-    }
-    let service = service_fn(move |request| async move {
-        Ok::<_, Infallible>(answer(site, request).await)
-    });
-    batch::serve(TokioIo::new(connection), service).await;
 }
