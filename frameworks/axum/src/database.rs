@@ -1,7 +1,7 @@
 //! PostgreSQL by tokio-postgres, pooled by deadpool.
 
 use std::{
-    fmt::Display,
+    error::Error,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -111,17 +111,17 @@ impl Database {
     }
 
     /// Says on stderr why the database cannot be asked, once until it can.
-    pub fn told<T, E: Display>(
-        &self,
-        result: Result<T, E>,
-    ) -> Result<T, Unavailable> {
+    pub fn told<T, E>(&self, result: Result<T, E>) -> Result<T, Unavailable>
+    where
+        E: Error + Send + Sync + 'static,
+    {
         let failing = self.failing.load(Ordering::Relaxed);
         if failing != result.is_err() {
             self.failing.store(!failing, Ordering::Relaxed);
         }
         result.map_err(|error| {
             if !failing {
-                eprintln!("database: {error}");
+                eprintln!("database: {:#}", anyhow::Error::new(error));
             }
             Unavailable
         })

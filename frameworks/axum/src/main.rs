@@ -18,14 +18,31 @@ mod tls;
 mod upload;
 mod ws;
 
+use std::thread::available_parallelism;
+
 use anyhow::{Context, Result};
 use axum::{Router, serve::ListenerExt};
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::{
+    runtime::Builder,
+    signal::unix::{Signal, SignalKind, signal},
+};
 
 use crate::{config::Config, database::Database, dataset::Dataset, tls::Tls};
 
-#[tokio::main]
-async fn main() -> Result<()> {
+const BLOCKING_THREADS_PER_CPU: usize = 2;
+
+/// As `#[tokio::main]` does it, but for the size of one pool: files are read by
+/// blocking threads, and 512 of them mostly wait for each other.
+fn main() -> Result<()> {
+    let cpus = available_parallelism()?.get();
+    Builder::new_multi_thread()
+        .enable_all()
+        .max_blocking_threads(BLOCKING_THREADS_PER_CPU * cpus)
+        .build()?
+        .block_on(serve())
+}
+
+async fn serve() -> Result<()> {
     // Registered first: as process 1 of a container there is no default
     // action, and a signal during start-up would be lost.
     let mut terminate = listen_for(SignalKind::terminate())?;
