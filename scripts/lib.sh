@@ -117,4 +117,12 @@ prepare_host() {
   *) have docker && timeout 10 docker version >/dev/null 2>&1 || return 0 ;;
   esac
   "$ARENA_ROOT/scripts/setup-docker.sh" >/dev/null
+  need_sidecar_images
+}
+
+# need_sidecar_images: those of what stands beside entries in containers. Not
+# fatal: a profile that needs one says so itself.
+need_sidecar_images() {
+  "$ARENA_ROOT/scripts/docker-sidecars.sh" postgres redis authsvc >/dev/null ||
+    say "going on without: profiles that need them will say so"
 }

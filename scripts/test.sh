@@ -8,6 +8,7 @@ cd "$ARENA_ROOT"
 # Container tests run where an engine can be had, and say so where it cannot.
 if args=$("$ARENA_ROOT/scripts/setup-docker.sh"); then
   say "container tests run, with: $(xargs <<<"$args")"
+  need_sidecar_images
 else
   say "container tests are skipped: the reason is in the line above"
 fi

@@ -1,11 +1,12 @@
-//! The real PostgreSQL and Redis of this machine, started, seeded, disturbed
-//! and brought back.
+//! The real PostgreSQL and Redis, of this machine and in containers: started,
+//! seeded, disturbed and brought back.
 
 use std::fs::File;
 use std::path::Path;
+use std::process::Command;
 use std::time::Instant;
 
-use harness::host::Local;
+use harness::host::{Host, Local, docker::DockerHost};
 use harness::interrupt::Interrupt;
 use harness::sidecar::Sidecars;
 use postgres::{Client, NoTls};
@@ -42,16 +43,40 @@ fn what_an_entry_did_to_the_database_is_gone_at_the_next_start() {
     if !installed() {
         return;
     }
+    let cache = tempfile::tempdir().unwrap();
+    let host = Local::with_cache(cache.path(), Interrupt::default());
+    is_brought_back(&host);
+}
+
+#[test]
+fn it_is_gone_where_all_of_it_runs_in_containers_too() {
+    let host = match DockerHost::connect(Interrupt::default()) {
+        Ok(host) => host,
+        Err(why) => return eprintln!("SKIPPED: {why}"),
+    };
+    let image = |name: &str| {
+        let look = ["image", "inspect", name];
+        let found = Command::new("docker").args(look).output();
+        found.is_ok_and(|out| out.status.success())
+    };
+    if !(image("arena-postgres") && image("arena-redis")) {
+        eprintln!("SKIPPED: run scripts/docker-sidecars.sh, then this again");
+        return;
+    }
+    is_brought_back(&host);
+    assert_eq!(host.clean(Some("test")).unwrap(), 0, "containers are left");
+}
+
+fn is_brought_back(host: &dyn Host) {
     let _ports = contract_ports();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let catalog = Catalog::load(&root).unwrap();
     let crud = catalog.profile("crud").unwrap();
     let logs = tempfile::tempdir().unwrap();
-    let host = Local::with_cache(logs.path(), Interrupt::default());
     let mut sidecars = Sidecars::new("test", None, logs.path().into());
     let ready = |sidecars: &mut Sidecars, profile: &Profile| {
         let began = Instant::now();
-        sidecars.ready(&host, &[profile]).unwrap();
+        sidecars.ready(host, &[profile]).unwrap();
         eprintln!("{}: ready in {:.2?}", profile.name, began.elapsed());
     };
     ready(&mut sidecars, crud);

@@ -10,6 +10,7 @@ mod engine;
 mod error;
 mod limits;
 mod owner;
+mod services;
 mod text;
 
 use std::path::Path;
@@ -22,6 +23,7 @@ use build::BuildArgs;
 use container::Container;
 use engine::Engine;
 use error::DockerError;
+use services::Services;
 
 use crate::interrupt::Interrupt;
 
@@ -31,6 +33,7 @@ pub struct DockerHost {
     engine: Arc<Engine>,
     bases: BuildArgs,
     interrupt: Interrupt,
+    services: Services,
 }
 
 impl DockerHost {
@@ -41,6 +44,7 @@ impl DockerHost {
             engine: Arc::new(Engine::connect()?),
             bases: build::chosen_bases(),
             interrupt,
+            services: Services::default(),
         })
     }
 
@@ -109,10 +113,7 @@ impl Host for DockerHost {
         &self,
         launch: &ServiceLaunch<'_>,
     ) -> Result<Box<dyn Server>, HostError> {
-        Err(HostError::Unfit(format!(
-            "host docker cannot start `{}` yet; use --host local",
-            launch.service.name()
-        )))
+        Ok(Box::new(self.services.start(self, launch)?))
     }
 
     fn clean(&self, run: Option<&str>) -> Result<usize, HostError> {

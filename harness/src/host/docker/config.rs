@@ -7,13 +7,15 @@ use bollard::models::{
     ResourcesUlimits, RestartPolicy, RestartPolicyNameEnum,
 };
 
-use super::super::Launch;
+use super::super::{DataPaths, Launch};
 use super::limits::Limits;
 
 /// On every container of ours; its value is the run it belongs to.
 pub(super) const RUN_LABEL: &str = "arena.run";
 /// The process that will remove it, so that a dead one's are known.
 pub(super) const OWNER_LABEL: &str = "arena.owner";
+/// Where the certificate is in a container.
+const CERTS: &str = "/certs";
 /// Which entry it runs.
 const ENTRY_LABEL: &str = "arena.entry";
 
@@ -34,6 +36,10 @@ pub(super) struct Spec {
     pub env: Vec<(String, String)>,
     /// Read-only mounts: path here, path inside.
     pub mounts: Vec<(PathBuf, &'static str)>,
+    /// Where a file system in memory is laid, open to all inside.
+    pub in_memory: Option<&'static str>,
+    /// What its program is told; empty for what the image says.
+    pub args: Vec<String>,
 }
 
 impl Spec {
@@ -41,8 +47,10 @@ impl Spec {
     /// exactly what was judged is what runs.
     pub(super) fn of(launch: &Launch<'_>) -> Self {
         let data = launch.data;
-        let certs =
-            launch.certificate.then(|| (absolute(&data.certs), "/certs"));
+        let mut mounts = data_mounts(data);
+        if !launch.certificate {
+            mounts.retain(|(_, inside)| *inside != CERTS);
+        }
         Self {
             run: launch.run.to_owned(),
             entry: launch.entry.name.to_string(),
@@ -50,13 +58,9 @@ impl Spec {
             cpus: launch.cpus.as_ref().map(ToString::to_string),
             memory_bytes: launch.memory.map(|cap| cap.0),
             env: launch.env.clone(),
-            mounts: [
-                (absolute(&data.dataset), "/data/dataset.json"),
-                (absolute(&data.statics), "/data/static"),
-            ]
-            .into_iter()
-            .chain(certs)
-            .collect(),
+            mounts,
+            in_memory: None,
+            args: Vec::new(),
         }
     }
 
@@ -77,6 +81,9 @@ impl Spec {
             // Memory plus swap: the same value means no swap.
             memory_swap: memory,
             mounts: Some(self.mounts.iter().map(mount).collect()),
+            tmpfs: self.in_memory.map(|path| {
+                [(path.to_owned(), "rw,mode=1777".to_owned())].into()
+            }),
             ulimits: limits.map(|limits| {
                 vec![
                     ulimit("nofile", limits.nofile),
@@ -103,6 +110,7 @@ impl Spec {
         };
         ContainerCreateBody {
             image: Some(self.image.clone()),
+            cmd: (!self.args.is_empty()).then(|| self.args.clone()),
             env: Some(
                 self.env.iter().map(|(k, v)| format!("{k}={v}")).collect(),
             ),
@@ -119,6 +127,15 @@ impl Spec {
             ..ContainerCreateBody::default()
         }
     }
+}
+
+/// Where the contract has the data in a container.
+pub(super) fn data_mounts(data: &DataPaths) -> Vec<(PathBuf, &'static str)> {
+    vec![
+        (absolute(&data.dataset), "/data/dataset.json"),
+        (absolute(&data.statics), "/data/static"),
+        (absolute(&data.certs), CERTS),
+    ]
 }
 
 /// The engine knows nothing of our working directory.
@@ -159,6 +176,8 @@ mod tests {
             memory_bytes: Some(1 << 34),
             env: vec![("A".into(), "b=c".into())],
             mounts: vec![("/tmp/d".into(), "/data/dataset.json")],
+            in_memory: Some("/pgdata"),
+            args: vec!["-c".into(), "a=b".into()],
         }
     }
 
@@ -167,6 +186,7 @@ mod tests {
         let limits = Limits { nofile: 20_000, memlock: -1 };
         let body = spec().body("7:9", Some(limits));
         assert_eq!(body.env.unwrap(), ["A=b=c"]);
+        assert_eq!(body.cmd.unwrap(), ["-c", "a=b"]);
         let labels = body.labels.unwrap();
         assert_eq!(labels[RUN_LABEL], "r1");
         assert_eq!(labels[OWNER_LABEL], "7:9");
@@ -180,6 +200,7 @@ mod tests {
         let mount = &host.mounts.unwrap()[0];
         assert_eq!(mount.target.as_deref(), Some("/data/dataset.json"));
         assert_eq!(mount.read_only, Some(true));
+        assert_eq!(host.tmpfs.unwrap()["/pgdata"], "rw,mode=1777");
         let ulimits = host.ulimits.unwrap();
         assert_eq!(ulimits[0].hard, Some(20_000));
         assert_eq!(ulimits[1].soft, Some(-1));
@@ -188,8 +209,17 @@ mod tests {
 
     #[test]
     fn what_is_not_asked_is_not_set() {
-        let free = Spec { cpus: None, memory_bytes: None, ..spec() };
-        let host = free.body("7:9", None).host_config.unwrap();
+        let free = Spec {
+            cpus: None,
+            memory_bytes: None,
+            in_memory: None,
+            args: vec![],
+            ..spec()
+        };
+        let body = free.body("7:9", None);
+        assert_eq!(body.cmd, None);
+        let host = body.host_config.unwrap();
+        assert_eq!(host.tmpfs, None);
         assert_eq!(host.cpuset_cpus, None);
         assert_eq!((host.memory, host.memory_swap), (None, None));
         assert_eq!(host.ulimits, None);

@@ -1,9 +1,11 @@
 //! One running container of ours.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+
+use profiles::cpuset::CpuSet;
 
 use super::super::{Exit, HostError, Launch, Server};
 use super::config::Spec;
@@ -65,14 +67,24 @@ impl Container {
         engine: &Arc<Engine>,
         launch: &Launch<'_>,
     ) -> Result<Self, DockerError> {
-        let mut made = Self::start(engine, &Spec::of(launch))?;
-        made.log = Some(launch.log.to_owned());
+        let spec = Spec::of(launch);
+        let mut made =
+            Self::held(engine, &spec, launch.cpus.as_ref(), launch.log)?;
         made.shortfalls = shortfalls(engine.limits(), launch.open_files);
-        match &launch.cpus {
-            Some(cpus) => match proc::strayed(&made.pids(), cpus) {
-                Some(thread) => Err(DockerError::Strayed(thread)),
-                None => Ok(made),
-            },
+        Ok(made)
+    }
+
+    /// Starts one that runs where it was put and leaves its output in a file.
+    pub(super) fn held(
+        engine: &Arc<Engine>,
+        spec: &Spec,
+        cpus: Option<&CpuSet>,
+        log: &Path,
+    ) -> Result<Self, DockerError> {
+        let mut made = Self::start(engine, spec)?;
+        made.log = Some(log.to_owned());
+        match cpus.and_then(|cpus| proc::strayed(&made.pids(), cpus)) {
+            Some(thread) => Err(DockerError::Strayed(thread)),
             None => Ok(made),
         }
     }

@@ -37,6 +37,32 @@ pub(super) enum DockerError {
         /// The entry's directory name.
         dir: String,
     },
+    /// The image of what runs beside entries was never made.
+    #[error(
+        "image {image} is not made: run scripts/docker-sidecars.sh, or use \
+         --host local"
+    )]
+    NoSidecar {
+        /// The image's name.
+        image: String,
+    },
+    /// A stack names an image that is not here.
+    #[error("image {image} is not here: docker pull {image}")]
+    NoPull {
+        /// The image's name.
+        image: String,
+    },
+    /// A stack's service is built from somewhere else.
+    #[error(
+        "service `{service}` is built from `{context}`, expected a folder \
+         within the entry's own"
+    )]
+    Outside {
+        /// The service.
+        service: String,
+        /// What its file says.
+        context: String,
+    },
     /// There is no client that could build.
     #[error("no `docker` command on the path: run scripts/setup-docker.sh")]
     NoClient,
@@ -111,8 +137,11 @@ impl From<DockerError> for HostError {
             DockerError::NoEngine { .. }
             | DockerError::Remote { .. }
             | DockerError::NoClient
+            | DockerError::NoSidecar { .. }
+            | DockerError::NoPull { .. }
             | DockerError::Strayed(_) => Self::Unfit(why),
             DockerError::NoImage { .. }
+            | DockerError::Outside { .. }
             | DockerError::NotTagged { .. }
             | DockerError::Start { .. } => Self::entry(why),
             DockerError::Build { log, .. } => {

@@ -80,6 +80,8 @@ impl Bench {
             memory_bytes: Some(64 << 20),
             env: vec![("SCRIPT".into(), script.into())],
             mounts: vec![],
+            in_memory: None,
+            args: vec![],
         }
     }
 
