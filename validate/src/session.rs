@@ -404,6 +404,13 @@ impl Session<'_> {
         Err(miss.hint("send one answer a request, exactly as long as it says"))
     }
 
+    /// Whether who answers is an edge: a proxy or static server as it comes,
+    /// which is not the entry's own work.
+    pub(crate) fn is_edge(&self) -> bool {
+        self.kind == Type::Infrastructure
+            || !self.profile.server.services.is_empty()
+    }
+
     /// A finding of a wrong answer.
     pub(crate) fn miss(
         &self,

@@ -1,7 +1,6 @@
 //! HTTP/3: what only QUIC can get wrong, over a client of our own.
 
 use profiles::ask::Ask;
-use profiles::entry::Type;
 use profiles::profile::Kind;
 use profiles::verdict::Verdict;
 
@@ -290,11 +289,9 @@ const WAYS: &[(&str, Spoil)] = &[
 /// which are not the entry's own work, whatever the QUIC library of Caddy 2.6
 /// takes.
 fn lenient(s: &Session<'_>, what: &str) -> bool {
-    let edge =
-        s.kind == Type::Infrastructure || !s.profile.server.services.is_empty();
     let taken =
         ["a connection field", "a content-length without a body", LONGER];
-    what == "a name in upper case" || (edge && taken.contains(&what))
+    what == "a name in upper case" || (s.is_edge() && taken.contains(&what))
 }
 
 const LONGER: &str = "a body longer than its content-length";
