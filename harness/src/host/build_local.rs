@@ -88,7 +88,8 @@ pub(super) fn lacks_none<'a>(
     }
     let commands: Vec<_> =
         missing.iter().map(|(command, _)| format!("`{command}`")).collect();
-    let packages: Vec<_> = missing.iter().map(|(_, package)| *package).collect();
+    let packages: Vec<_> =
+        missing.iter().map(|(_, package)| *package).collect();
     Err(HostError::entry(format!(
         "{} {} missing: apt-get install {}, then run this again",
         commands.join(", "),

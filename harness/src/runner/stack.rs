@@ -62,6 +62,9 @@ pub(super) fn start(
             log: &log,
         };
         let host = place.host;
+        if !host.pretends() {
+            sidecar::free_port_of(&service.name).map_err(NotServed::Host)?;
+        }
         let secret = place.secret();
         let started = match &service.name[..] {
             "cache" => host.start_service(&launch(Service::Redis)),

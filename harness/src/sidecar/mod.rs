@@ -71,6 +71,12 @@ impl Sidecars {
         host: &dyn Host,
         profiles: &[&Profile],
     ) -> Result<(), HostError> {
+        let cache =
+            |p: &&Profile| p.server.services.iter().any(|s| s == "cache");
+        if profiles.iter().any(cache) {
+            // The cache of a stack is a Redis of its own, on the same port.
+            self.redis = None;
+        }
         let all = profiles.iter().flat_map(|p| &p.server.sidecars);
         for sidecar in all.collect::<BTreeSet<&Sidecar>>() {
             match sidecar {
@@ -178,7 +184,16 @@ impl Sidecars {
     }
 }
 
-/// Starts the Redis that is the cache of a stack and waits for it.
+/// Refuses to go on while a stranger holds the port of a stack's service.
+pub(crate) fn free_port_of(service: &str) -> Result<(), HostError> {
+    match service {
+        "cache" => ports::free_soon(REDIS_PORT),
+        "authsvc" => ports::free_soon(AUTH_PORT),
+        _ => Ok(()),
+    }
+}
+
+/// Waits until the Redis that is the cache of a stack answers.
 pub(crate) fn await_cache(server: &mut dyn Server) -> Result<(), HostError> {
     redis::wait(server)
 }
