@@ -7,11 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use profiles::oracle::Oracle;
-use profiles::profile::Profile;
+use profiles::profile::{Profile, Protocol};
 use profiles::record::Testimony;
+use profiles::verdict::Verdict;
 
 use crate::link::Link;
 use crate::probe::Miss;
+use crate::probes::websocket;
 use crate::run::{Bench, Options};
 use crate::session::Session;
 use crate::tape::Tape;
@@ -55,6 +57,17 @@ pub fn witness(
         let Some((class, ask)) = drawer.draw(&mut session.rng) else { break };
         let request = session.request_of(Some(class), &ask);
         if request.bytes.len() > LARGEST {
+            continue;
+        }
+        if profile.protocol == Protocol::Websocket {
+            seen.asked += 1;
+            match websocket::one_echo(&mut session) {
+                Ok(()) => seen.right += 1,
+                Err(miss) if miss.verdict == Verdict::Fail => {
+                    blame(&miss, &mut seen);
+                }
+                Err(_) => {}
+            }
             continue;
         }
         let found = connect(&session, kept.take()).and_then(|mut kept| {

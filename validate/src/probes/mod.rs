@@ -33,7 +33,7 @@ mod tls_records;
 mod traversal;
 mod upload;
 mod upload_body;
-mod websocket;
+pub(crate) mod websocket;
 mod websocket_asks;
 mod websocket_frames;
 

@@ -132,6 +132,15 @@ fn refused(s: &mut Session<'_>) -> Outcome {
     Ok(())
 }
 
+/// A message as the load sends them, on a connection of its own.
+pub(crate) fn one_echo(s: &mut Session<'_>) -> Outcome {
+    let mut conn = open(s)?;
+    let length = s.rng.between(4, 8) as usize;
+    let payload = some_text(s, length);
+    let sent = message(s, op::TEXT, payload);
+    expect(s, &mut conn, &[sent])
+}
+
 fn echo(s: &mut Session<'_>) -> Outcome {
     let mut conn = open(s)?;
     let some = s.rng.between(2, 120) as usize;

@@ -1,12 +1,15 @@
 //! Cheats over WebSocket.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use profiles::verdict::Verdict;
 use validate::Target;
 
 use crate::gallery::options;
 use crate::row::{Row, Running, judged};
+use crate::support::data;
 use crate::support::websocket::{WsCheat as W, WsTwin};
 
 impl Running for WsTwin {
@@ -153,4 +156,32 @@ fn what_never_ends_is_cut_off_and_wrong() {
         let found = verdicts.probes.iter().find(|p| p.id == "ws.echo").unwrap();
         assert_eq!(found.verdict, Verdict::Fail, "{cheat:?}: {}", found.got);
     }
+}
+
+/// What the judge sees beside a shot, in three questions or so.
+fn witnessed(cheat: W) -> profiles::record::Testimony {
+    let twin = WsTwin::start(cheat);
+    let over = AtomicBool::new(false);
+    let echo = crate::support::profiles(&["echo-ws"]);
+    std::thread::scope(|scope| {
+        let asks = scope.spawn(|| {
+            let (target, oracle) = (WsTwin::target(&twin), data::oracle());
+            validate::witness(&target, &echo[0], oracle, 7, &over)
+        });
+        std::thread::sleep(Duration::from_millis(700));
+        over.store(true, Ordering::Relaxed);
+        asks.join().unwrap()
+    })
+}
+
+#[test]
+fn the_witness_speaks_websocket_and_believes_only_right_echoes() {
+    for honest in [W::Honest, W::Unusual] {
+        let seen = witnessed(honest);
+        assert_eq!((seen.right, seen.wrong), (seen.asked, None));
+        assert!(seen.asked > 0);
+    }
+    let seen = witnessed(W::ConstantEcho);
+    assert_eq!(seen.right, 0);
+    assert!(seen.wrong.is_some());
 }
