@@ -24,8 +24,10 @@ macro_rules! app {
         let dataset = Dataset::parse(ITEM.as_bytes()).unwrap();
         let dataset: &'static Dataset = Box::leak(Box::new(dataset));
         let dir = std::path::PathBuf::from($static_dir);
-        init_service(App::new().configure(move |c| configure(c, dataset, &dir)))
-            .await
+        init_service(App::new().configure(move |c| {
+            Parts::new(dataset, &dir, None, None).configure(c)
+        }))
+        .await
     }};
 }
 
