@@ -8,6 +8,7 @@ const env = process.env;
 export const ports = {
   http: port('ARENA_HTTP_PORT', 8080),
   tls: port('ARENA_TLS_PORT', 8081),
+  h2: port('ARENA_H2_PORT', 8443),
 };
 
 export const datasetPath = env.DATASET_PATH || '/data/dataset.json';

@@ -26,6 +26,18 @@ function supervise() {
   console.log(`listening on http://0.0.0.0:${ports.http}, ${workers} processes`);
 }
 
+/** Over HTTP/2, only its end shows that a body has its promised length. */
+function checked(route) {
+  return async (request, server) => {
+    const promised = request.headers.get('content-length');
+    if (promised !== null) {
+      const { byteLength } = await request.clone().arrayBuffer();
+      if (byteLength !== Number(promised)) return new Response(null, { status: 400 });
+    }
+    return route(request, server);
+  };
+}
+
 async function serve() {
   process.on('SIGTERM', () => process.exit(0));
   const { route } = await import('./routes.js');
@@ -43,5 +55,7 @@ async function serve() {
   };
   Bun.serve({ ...settings, port: ports.http });
   const tls = certificate();
-  if (tls) Bun.serve({ ...settings, port: ports.tls, tls });
+  if (!tls) return;
+  Bun.serve({ ...settings, port: ports.tls, tls });
+  Bun.serve({ ...settings, fetch: checked(route), port: ports.h2, tls, http2: true });
 }

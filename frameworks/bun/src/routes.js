@@ -24,7 +24,7 @@ export function route(request, server) {
     if (path === '/upload') return upload(request);
   }
   const reads = method === 'GET' || method === 'HEAD';
-  if (path === '/baseline11') return reads ? total(query) : fail(405);
+  if (path === '/baseline11' || path === '/baseline2') return reads ? total(query) : fail(405);
   if (path === '/pipeline') return reads ? text('ok') : fail(405);
   if (path === '/upload') return fail(405);
   if (path === '/async-db') return reads ? find(query) : fail(405);
