@@ -54,6 +54,9 @@ fn nothing(site: &Site) -> Markup {
                 " and build this page again."
             } @else {
                 "No entry of this league took part in what was measured."
+                @for other in site.boards.keys().copied() {
+                    " See " a href=(path(other)) { (title(other)) } "."
+                }
             }
         }
     }

@@ -217,7 +217,8 @@ fn a_round_with_engines_only_says_so_on_the_first_page() {
     stored.records.retain(|r| r.case.entry.as_str() == "bare-bear");
     let page = &files(&[stored])["index.html"];
     assert!(page.contains("No entry of this league took part"));
-    assert!(page.contains("b/engine/index.html"));
+    let link = "See <a href=\"b/engine/index.html\">Engines</a>";
+    assert!(page.contains(link));
 }
 
 #[test]
