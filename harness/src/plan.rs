@@ -93,11 +93,16 @@ impl Plan {
         limits: Limits,
         seed: u64,
     ) -> Result<Plan, NothingToFire> {
+        // The order in which they were named says nothing.
+        let mut entries = entries.to_vec();
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        let mut profiles = profiles.to_vec();
+        profiles.sort_by(|a, b| a.name.cmp(&b.name));
         let mut notes = Vec::new();
         let cap = cap(&settings, limits, &mut notes);
         let mut groups = Vec::new();
         let mut planned = Vec::new();
-        for profile in profiles {
+        for profile in &profiles {
             let subscribed: Vec<&Entry> = entries
                 .iter()
                 .copied()
@@ -126,7 +131,7 @@ impl Plan {
         let rounds: Vec<Round> = (1..=settings.rounds)
             .map(|number| round(number, seed, groups.clone()))
             .collect();
-        let estimate = estimate(&rounds, profiles, &settings);
+        let estimate = estimate(&rounds, &profiles, &settings);
         Ok(Plan { seed, settings, rounds, levels: planned, notes, estimate })
     }
 

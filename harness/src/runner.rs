@@ -9,6 +9,7 @@ mod describe;
 mod events;
 mod gun;
 mod ready;
+mod resume;
 mod serve;
 mod shot;
 mod stack;
@@ -22,6 +23,7 @@ use std::{
 };
 
 use profiles::{
+    board::Stored,
     catalog::Catalog,
     name::EntryName,
     record::{Outcome, RECORD_SCHEMA, Record, Run, Warning},
@@ -40,6 +42,7 @@ use crate::{
 };
 use contestants::{Contender, prepare};
 use describe::{describe, taking_part};
+use resume::stored_shots;
 use shot::{Ended, Halt, Range, shoot};
 
 pub use contestants::{Gate, Lost, NoVerdict};
@@ -82,6 +85,8 @@ pub struct BenchRequest<'a> {
     pub sidecars: Option<&'a RefCell<Sidecars>>,
     /// Who asks beside the gun, if anybody.
     pub witness: Option<&'a dyn Witness>,
+    /// The run that was cut off and goes on; its shots are not fired again.
+    pub before: Option<&'a Stored>,
 }
 
 /// How a run went.
@@ -150,7 +155,14 @@ pub fn bench(
     if let Some(busy) = busy_note(&run.environment.foreign) {
         observer.event(&Event::Note(&busy));
     }
-    let mut store = Store::create(request.results, &run).map_err(ours)?;
+    let mut store = match request.before {
+        None => Store::create(request.results, &run),
+        Some(before) => {
+            run = resume::again(&before.run, run)?;
+            Store::reopen(request.results, &run, before.records.len())
+        }
+    }
+    .map_err(ours)?;
     observer.event(&Event::Run { run: &run.run, dir: store.dir() });
     let mut summary = BenchSummary {
         run: run.run.clone(),
@@ -158,6 +170,9 @@ pub fn bench(
         planned: request.plan.shots(),
         ..BenchSummary::default()
     };
+    for record in request.before.iter().flat_map(|b| &b.records) {
+        summary.count(record);
+    }
     let went = all(request, gate, observer, &mut run, &mut store, &mut summary);
     if let Err(why) = request.host.clean(Some(&run.run)) {
         observer.event(&Event::Note(&format!(
@@ -197,7 +212,10 @@ fn all(
     let mut contenders = prepare(entries, host, gate, interrupt, observer)?;
     for contestant in &mut run.entries {
         if let Some(contender) = contenders.get(&contestant.name) {
-            contestant.artifact_digest = contender.digest();
+            let (was, is) = (&contestant.artifact_digest, contender.digest());
+            resume::same_build(contestant.name.as_str(), was, &is)
+                .map_err(Halt::Problem)?;
+            contestant.artifact_digest = is;
             if let Some(verdicts) = &contender.verdicts {
                 store.put_verdicts(verdicts).map_err(problem)?;
             }
@@ -224,8 +242,12 @@ fn all(
     // From here on the tool itself keeps off the server's CPUs.
     let _pinned = Pinned::to(&request.rig.pools.aux);
     let (started, of) = (Instant::now(), request.plan.shots());
+    let (before, stored) = (summary.shots, stored_shots(request.before));
     for round in &request.plan.rounds {
         for planned in &round.shots {
+            if stored.contains(&(round.number, planned.case.clone())) {
+                continue;
+            }
             let done = summary.shots;
             observer.event(&Event::Firing { shot: planned, done, of });
             let record = one(
@@ -239,7 +261,8 @@ fn all(
             store.append(&record).map_err(problem)?;
             summary.count(&record);
             let done = summary.shots;
-            let left = started.elapsed() / done as u32 * (of - done) as u32;
+            let left = started.elapsed() / (done - before) as u32
+                * of.saturating_sub(done) as u32;
             observer.event(&Event::Stored { record: &record, done, of, left });
         }
     }
@@ -334,6 +357,9 @@ fn ours(error: crate::store::StoreError) -> Problem {
     Problem::Ours(error.to_string())
 }
 
+#[cfg(test)]
+#[path = "runner/resume_tests.rs"]
+mod resume_tests;
 #[cfg(test)]
 #[path = "runner/tests.rs"]
 mod tests;

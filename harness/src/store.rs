@@ -11,7 +11,7 @@ mod tests;
 pub use read::{Read, read, read_verdicts};
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File, OpenOptions, TryLockError},
     io::{self, Write},
     path::{Path, PathBuf},
 };
@@ -58,6 +58,15 @@ pub enum StoreError {
         /// The number this version reads.
         known: u32,
     },
+    /// Two tools would write one run.
+    #[error(
+        "another `arena` writes to {path}, or did since it was read; wait \
+         until it has ended"
+    )]
+    Busy {
+        /// The run's folder.
+        path: PathBuf,
+    },
     /// Not what this version writes.
     #[error("{path}{line}: {why}; the file was damaged or edited by hand")]
     Broken {
@@ -95,12 +104,29 @@ impl Store {
             fs::create_dir_all(&path)
                 .map_err(|source| StoreError::Write { path, source })?;
         }
+        let samples = open(&dir)?;
+        let store = Store { dir, samples };
+        store.put_run(run)?;
+        Ok(store)
+    }
+
+    /// Goes on with `results/<run>/`, of which `records` were read. Half a
+    /// line at its end is cut off.
+    pub fn reopen(
+        results: &Path,
+        run: &Run,
+        records: usize,
+    ) -> Result<Store, StoreError> {
+        let dir = results.join(&run.run);
+        let samples = open(&dir)?;
         let path = dir.join("samples.jsonl");
-        let samples = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(&path)
-            .map_err(|source| StoreError::Write { path, source })?;
+        let fail = |source| StoreError::Write { path: path.clone(), source };
+        let text = fs::read(&path).map_err(fail)?;
+        let end = text.iter().rposition(|b| *b == b'\n').map_or(0, |n| n + 1);
+        if text.iter().filter(|b| **b == b'\n').count() != records {
+            return Err(StoreError::Busy { path: dir });
+        }
+        samples.set_len(end as u64).map_err(fail)?;
         let store = Store { dir, samples };
         store.put_run(run)?;
         Ok(store)
@@ -136,6 +162,21 @@ impl Store {
         let line = line(record).map_err(fail)?;
         append(&mut self.samples, &line).map_err(fail)?;
         self.samples.sync_data().map_err(fail)
+    }
+}
+
+/// `samples.jsonl`, held against every other tool as long as it is open.
+fn open(dir: &Path) -> Result<File, StoreError> {
+    let path = dir.join("samples.jsonl");
+    let samples = OpenOptions::new().create(true).append(true).open(&path);
+    let samples =
+        samples.map_err(|source| StoreError::Write { path, source })?;
+    match samples.try_lock() {
+        Err(TryLockError::WouldBlock) => {
+            Err(StoreError::Busy { path: dir.to_path_buf() })
+        }
+        // Some file systems have no locks; then there is none to wait for.
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(samples),
     }
 }
 

@@ -253,6 +253,15 @@ fn levels(fired: &Fired) -> Vec<u32> {
     if levels.is_empty() { vec![0] } else { levels.into_iter().collect() }
 }
 
+/// Whether the rounds of `other` may stand beside those of `first`: one rig,
+/// epoch, host, data, and the same builds and definitions of what both have.
+pub fn alike(first: &Run, other: &Run) -> Result<(), MixError> {
+    comparable(first, other)?;
+    let mut results = Results::default();
+    results.add_lists(first, first)?;
+    results.add_lists(first, other)
+}
+
 fn comparable(first: &Run, other: &Run) -> Result<(), MixError> {
     let rig = |run: &Run| run.environment.rig.clone();
     same(first, other, "rig", rig(first), rig(other))?;

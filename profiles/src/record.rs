@@ -168,6 +168,9 @@ pub struct Run {
     pub started_at: String,
     /// When it ended; `None` when it was cut off.
     pub ended_at: Option<String>,
+    /// When it was gone on with after it had been cut off.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resumed_at: Vec<String>,
     /// Version of the arena.
     pub arena: String,
     /// Version and revision of the gun.

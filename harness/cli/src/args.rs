@@ -135,7 +135,7 @@ pub struct Validate {
 }
 
 /// `arena bench`.
-#[derive(Debug, Group)]
+#[derive(Clone, Debug, Group)]
 pub struct Bench {
     /// Entries by name; default: all enabled ones.
     #[arg(value_name = "ENTRY")]
@@ -159,6 +159,12 @@ pub struct Bench {
     /// The seed of the order and of every request; default: drawn and stored.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// Go on with this run, which was stopped or cut off: its shots that are
+    /// not stored are fired. Needs the same entries, tools and machine.
+    #[arg(long, value_name = "RUN", conflicts_with_all = [
+        "entries", "profile", "preset", "rounds", "window", "host", "seed",
+    ])]
+    pub resume: Option<String>,
     /// Print the plan and fire nothing.
     #[arg(long)]
     pub list: bool,

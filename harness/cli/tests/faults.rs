@@ -181,16 +181,14 @@ fn a_results_folder_of_a_newer_schema_is_refused_by_its_number() {
     assert!(err.contains("has schema 9"), "{err}");
 }
 
-#[test]
-fn ctrl_c_leaves_a_clean_machine_and_a_readable_partial_run() {
-    let _ports = contract_ports();
-    let checkout = Checkout::new();
-    with_peer(&checkout, "honest", "honest", &["pipelined"]);
-    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_arena"))
+/// A run of many shots that has stored two of them.
+fn under_way(checkout: &Checkout, rounds: &str) -> std::process::Child {
+    with_peer(checkout, "honest", "honest", &["pipelined"]);
+    let child = std::process::Command::new(env!("CARGO_BIN_EXE_arena"))
         .arg("--root")
         .arg(checkout.path())
         .args(["bench", "--host", "local", "--preset", "smoke"])
-        .args(["--rounds", "500"])
+        .args(["--rounds", rounds])
         .env("ARENA_CACHE", common::cache())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -204,6 +202,14 @@ fn ctrl_c_leaves_a_clean_machine_and_a_readable_partial_run() {
         text.ends_with('\n').then(|| text.lines().count())
     };
     wait(|| stored().is_some_and(|n| n >= 2));
+    child
+}
+
+#[test]
+fn ctrl_c_leaves_a_clean_machine_and_a_readable_partial_run() {
+    let _ports = contract_ports();
+    let checkout = Checkout::new();
+    let mut child = under_way(&checkout, "500");
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     let status = child.wait().unwrap();
@@ -217,6 +223,29 @@ fn ctrl_c_leaves_a_clean_machine_and_a_readable_partial_run() {
     let err = String::from_utf8(out.stderr).unwrap();
     assert!(err.contains("the run was cut off"), "{err}");
     assert!(String::from_utf8(out.stdout).unwrap().contains("honest"));
+}
+
+#[test]
+fn a_killed_run_loses_one_shot_and_can_be_gone_on_with() {
+    let _ports = contract_ports();
+    let checkout = Checkout::new();
+    let mut child = under_way(&checkout, "8");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let kept = checkout.samples();
+    let mut go_on = arena(checkout.path());
+    let out = go_on.args(["bench", "--resume", "latest"]).output().unwrap();
+    let err = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(matches!(out.status.code(), Some(0 | 4)), "{err}");
+    let all = checkout.samples();
+    assert_eq!(all[..kept.len()], kept);
+    let rounds: Vec<_> =
+        all.iter().map(|s| s["round"].as_u64().unwrap()).collect();
+    assert_eq!(rounds, [1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(left_over(checkout.path()), Vec::<String>::new());
+    let mut again = arena(checkout.path());
+    let err = stderr(again.args(["bench", "--resume", "latest"]), 2);
+    assert!(err.contains("nothing of it is left"), "{err}");
 }
 
 /// Command lines of processes that run something of `dir`.

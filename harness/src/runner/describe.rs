@@ -59,6 +59,7 @@ pub fn describe(request: &BenchRequest<'_>, loadgen: String) -> Run {
         run: run_id(OffsetDateTime::now_utc(), plan.seed),
         started_at: now(),
         ended_at: None,
+        resumed_at: Vec::new(),
         arena: request.arena.clone(),
         loadgen,
         host: request.host.name().into(),

@@ -24,11 +24,11 @@ use crate::{
     testing::{entry, profile},
 };
 
-struct FakeGun {
+pub struct FakeGun {
     events: Events,
     missing: bool,
     /// Raised when so many shots were fired.
-    interrupt: Option<(u32, Interrupt)>,
+    pub interrupt: Option<(u32, Interrupt)>,
     fired: RefCell<u32>,
 }
 
@@ -107,7 +107,7 @@ fn sample(spec: &Spec) -> Sample {
 }
 
 /// Passes everything but what is listed, and writes to the log.
-struct FakeGate {
+pub struct FakeGate {
     events: Events,
     fails: Vec<(&'static str, &'static str)>,
     stale: Option<&'static str>,
@@ -143,16 +143,17 @@ impl Gate for FakeGate {
     }
 }
 
-struct Bench {
-    catalog: Catalog,
-    plan: Plan,
+pub struct Bench {
+    pub catalog: Catalog,
+    pub plan: Plan,
     rig: Rig,
     host: Fake,
-    gun: FakeGun,
+    pub gun: FakeGun,
     gate: FakeGate,
-    interrupt: Interrupt,
-    results: tempfile::TempDir,
+    pub interrupt: Interrupt,
+    pub results: tempfile::TempDir,
     witness: bool,
+    pub before: Option<profiles::board::Stored>,
 }
 
 /// Says that every other question was answered wrongly in uploads.
@@ -174,7 +175,7 @@ impl Witness for Liar {
 
 impl Bench {
     /// Entries `a` and `b`, two profiles, two rounds.
-    fn new() -> Bench {
+    pub fn new() -> Bench {
         let names = ["baseline", "upload"];
         let catalog = Catalog {
             root: "/nowhere".into(),
@@ -204,6 +205,7 @@ impl Bench {
             interrupt: Interrupt::default(),
             results: tempfile::tempdir().unwrap(),
             witness: false,
+            before: None,
             catalog,
         }
     }
@@ -213,7 +215,7 @@ impl Bench {
         self
     }
 
-    fn run(&mut self) -> Result<BenchSummary, Problem> {
+    pub fn run(&mut self) -> Result<BenchSummary, Problem> {
         let request = BenchRequest {
             catalog: &self.catalog,
             plan: &self.plan,
@@ -228,12 +230,13 @@ impl Bench {
             greet: super::only_http1,
             sidecars: None,
             witness: self.witness.then_some(&Liar),
+            before: self.before.as_ref(),
         };
         bench(&request, &mut self.gate, &mut Silent)
     }
 
     /// Runs; gives the summary and what was stored.
-    fn stored(&mut self) -> (BenchSummary, Vec<Record>) {
+    pub fn stored(&mut self) -> (BenchSummary, Vec<Record>) {
         let summary = self.run().unwrap();
         let read = crate::store::read(&summary.dir).unwrap();
         assert_eq!(read.notes.is_empty(), !summary.interrupted);

@@ -15,6 +15,7 @@ fn run() -> Run {
         epoch: EPOCH,
         run: "20260102-030405-0000002a".into(),
         started_at: "2026-01-02T03:04:05Z".into(),
+        resumed_at: Vec::new(),
         ended_at: None,
         arena: "0.1.0".into(),
         loadgen: "0.1.0".into(),

@@ -56,6 +56,7 @@ pub fn run(entries: Vec<Contestant>, profiles: Vec<Fired>) -> Run {
         epoch: EPOCH,
         run: "made-up".into(),
         started_at: WHEN.into(),
+        resumed_at: Vec::new(),
         ended_at: Some(WHEN.into()),
         arena: "0.0.0".into(),
         loadgen: "0.0.0".into(),

@@ -12,15 +12,16 @@ use harness::runner::{
     self, BenchRequest, BenchSummary, Gate, Loadgen, NoVerdict, Witness,
 };
 use harness::sidecar;
+use profiles::board::Stored;
 use profiles::catalog::Catalog;
 use profiles::entry::Entry;
 use profiles::oracle::Oracle;
 use profiles::profile::Profile;
-use profiles::record::Testimony;
+use profiles::record::{Settings, Testimony};
 use profiles::verdict::Verdicts;
 use validate::Target;
 
-use super::{rank, select, site};
+use super::{rank, resume, select, site};
 use crate::args::{Bench, PresetName};
 use crate::exit::{Class, class_of, fail};
 use crate::judge::{self, Accused};
@@ -36,15 +37,27 @@ pub const VERSION: &str =
 /// Runs the whole plan and ends with the ranking.
 pub fn run(place: &Place, args: &Bench, quiet: bool) -> anyhow::Result<Class> {
     let (catalog, whole) = place.catalog()?;
-    let entries = select::entries(&catalog, &args.entries)?;
-    let profiles = select::profiles(&catalog, &args.profile)?;
     let rig = Rig::here();
-    let plan = plan(args, &entries, &profiles, &rig)?;
+    let before = args.resume.as_deref();
+    let before = before.map(|name| resume::read(place, name)).transpose()?;
+    let wish = match &before {
+        Some(before) => resume::wish(&before.run, args),
+        None => args.clone(),
+    };
+    let entries = select::entries(&catalog, &wish.entries)?;
+    let profiles = select::profiles(&catalog, &wish.profile)?;
+    let plan = match &before {
+        Some(before) => {
+            let run = &before.run;
+            planned(&entries, &profiles, run.settings.clone(), &rig, run.seed)?
+        }
+        None => plan(args, &entries, &profiles, &rig)?,
+    };
     if args.list {
         print::text_out(&listing(&plan))?;
         return Ok(Class::Done);
     }
-    let session = Session::open(place, args.host, &rig, quiet)?;
+    let session = Session::open(place, wish.host, &rig, quiet)?;
     session.say(&format!(
         "{} shots in {} rounds, about {}, seed {}; pools: server {}, load {}, \
          aux {}",
@@ -56,7 +69,8 @@ pub fn run(place: &Place, args: &Bench, quiet: bool) -> anyhow::Result<Class> {
         rig.pools.load,
         rig.pools.aux,
     ));
-    let summary = fire(place, &session, &catalog, &plan, &rig, &profiles)?;
+    let fired = Fire { plan: &plan, before: before.as_ref() };
+    let summary = fire(place, &session, &catalog, &fired, &rig, &profiles)?;
     let names = [summary.run.clone()];
     let stored = rank::load(place, &names)?;
     let results = rank::results(&stored)?;
@@ -66,6 +80,12 @@ pub fn run(place: &Place, args: &Bench, quiet: bool) -> anyhow::Result<Class> {
         print::text_out(&rank::table(&stored, &results)?)?;
     }
     session.say(&ending(&summary));
+    if summary.interrupted {
+        session.say(&format!(
+            "`arena bench --resume {}` goes on with it",
+            summary.run
+        ));
+    }
     if args.site {
         let page = site::build(place, &names, &place.site())?;
         session.say(&format!("page: {}", page.display()));
@@ -78,12 +98,20 @@ pub fn run(place: &Place, args: &Bench, quiet: bool) -> anyhow::Result<Class> {
     })
 }
 
-/// Fires `plan` and stores it under results/.
+/// What to fire.
+pub struct Fire<'a> {
+    /// All of it.
+    pub plan: &'a Plan,
+    /// The run that has a part of it.
+    pub before: Option<&'a Stored>,
+}
+
+/// Fires a plan and stores it under results/.
 pub fn fire(
     place: &Place,
     session: &Session,
     catalog: &Catalog,
-    plan: &Plan,
+    what: &Fire<'_>,
     rig: &Rig,
     profiles: &[&Profile],
 ) -> anyhow::Result<BenchSummary> {
@@ -92,7 +120,7 @@ pub fn fire(
     let beside = Beside { oracle: &session.oracle, secret };
     let request = BenchRequest {
         catalog,
-        plan,
+        plan: what.plan,
         rig,
         host: &*session.host,
         gun: &gun,
@@ -104,9 +132,10 @@ pub fn fire(
         greet: validate::greet,
         sidecars: Some(&session.sidecars),
         witness: Some(&beside),
+        before: what.before,
     };
     let log = place.cache.join("validate.log");
-    let seed = plan.seed;
+    let seed = what.plan.seed;
     let mut gate = Judge { session, rig, catalog, profiles, log: &log, seed };
     let mut progress = Progress::new(session.quiet);
     Ok(runner::bench(&request, &mut gate, &mut progress)?)
@@ -197,6 +226,16 @@ fn plan(
         settings.window_ns = Some(window.as_nanos());
     }
     let seed = args.seed.unwrap_or_else(select::drawn_seed);
+    planned(entries, profiles, settings, rig, seed)
+}
+
+fn planned(
+    entries: &[&Entry],
+    profiles: &[&Profile],
+    settings: Settings,
+    rig: &Rig,
+    seed: u64,
+) -> anyhow::Result<Plan> {
     Plan::new(entries, profiles, settings, rig.limits, seed)
         .map_err(|why| fail(Class::Usage, why.to_string()))
 }

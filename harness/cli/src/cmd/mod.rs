@@ -8,6 +8,7 @@ mod doctor;
 mod list;
 mod rank;
 mod replay;
+mod resume;
 mod select;
 mod site;
 mod target;

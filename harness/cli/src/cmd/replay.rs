@@ -4,8 +4,8 @@ use harness::plan::{Level, Plan, PlannedShot, Round};
 use harness::rig::Rig;
 use profiles::record::{Outcome, Record};
 
-use super::{bench, rank};
-use crate::args::{HostName, Replay};
+use super::{bench, rank, resume};
+use crate::args::Replay;
 use crate::exit::{Class, fail};
 use crate::place::Place;
 use crate::print;
@@ -26,10 +26,7 @@ pub fn run(place: &Place, args: &Replay, quiet: bool) -> anyhow::Result<Class> {
             profile.name
         );
     }
-    let host = match run.host.as_str() {
-        "docker" => HostName::Docker,
-        _ => HostName::Local,
-    };
+    let host = resume::host(run);
     let rig = Rig::here();
     let session = Session::open(place, Some(host), &rig, quiet)?;
     let shot = PlannedShot {
@@ -51,7 +48,8 @@ pub fn run(place: &Place, args: &Replay, quiet: bool) -> anyhow::Result<Class> {
         estimate: profile.load.window,
     };
     let profiles = [profile];
-    let done = bench::fire(place, &session, &catalog, &plan, &rig, &profiles)?;
+    let fired = bench::Fire { plan: &plan, before: None };
+    let done = bench::fire(place, &session, &catalog, &fired, &rig, &profiles)?;
     let again = rank::load(place, std::slice::from_ref(&done.run))?;
     let new = again[0].records.first();
     print::text_out(&format!(
