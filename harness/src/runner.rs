@@ -221,6 +221,7 @@ fn all(
             }
         }
     }
+    resume::true_twins(run).map_err(Halt::Problem)?;
     store.put_run(run).map_err(problem)?;
     let data = DataPaths::under(request.data_dir);
     let settings = &request.plan.settings;

@@ -11,8 +11,8 @@ use crate::name::{EntryName, ProfileName};
 use crate::profile::{League, Metric};
 use crate::record::{Case, Contestant, Fired, Record, Run};
 use crate::score::{
-    self, Board, BoardInput, Cell, EntryInput, InputError, Missing, Options,
-    ProfileScoring,
+    self, Board, BoardInput, Cell, EntryInput, InputError, Missing, NoiseFloor,
+    Options, ProfileScoring, noise_floor,
 };
 
 /// A run as it was read from its folder.
@@ -183,11 +183,24 @@ impl Results {
 
     /// The leagues that have an entry.
     pub fn leagues(&self) -> BTreeSet<League> {
-        self.entries.values().map(|entry| entry.league).collect()
+        self.ranked().map(|entry| entry.league).collect()
+    }
+
+    /// Those that are ranked: all but twins.
+    pub fn ranked(&self) -> impl Iterator<Item = &Contestant> {
+        self.entries.values().filter(|entry| entry.twin_of.is_none())
     }
 
     /// What a league's ranking is made from.
     pub fn board_input(&self, league: League) -> BoardInput {
+        self.input(league, self.ranked())
+    }
+
+    fn input<'a>(
+        &self,
+        league: League,
+        entries: impl Iterator<Item = &'a Contestant>,
+    ) -> BoardInput {
         let scored: Vec<&Fired> = self.scored(league).collect();
         let profile = |fired: &&Fired| ProfileScoring {
             name: fired.name.to_string(),
@@ -211,7 +224,7 @@ impl Results {
                 })
                 .collect(),
         };
-        let ranked = self.entries.values().filter(|e| e.league == league);
+        let ranked = entries.filter(|e| e.league == league);
         BoardInput {
             league: league.to_string(),
             profiles: scored.iter().map(profile).collect(),
@@ -219,13 +232,33 @@ impl Results {
         }
     }
 
-    /// The ranking of a league.
+    /// The ranking of a league. The noise floor is that of its A/A pairs where
+    /// `options` gives none.
     pub fn board(
         &self,
         league: League,
         options: &Options,
     ) -> Result<Board, MixError> {
-        Ok(Board::of(&self.board_input(league), options)?)
+        let mut options = options.clone();
+        if options.floor == NoiseFloor::default() {
+            options.floor = self.floor(league)?;
+        }
+        Ok(Board::of(&self.board_input(league), &options)?)
+    }
+
+    /// How far apart twins were from what they are twins of; the largest of
+    /// all pairs counts.
+    fn floor(&self, league: League) -> Result<NoiseFloor, MixError> {
+        let mut floor = NoiseFloor::default();
+        for twin in self.entries.values().filter(|e| e.league == league) {
+            let of = twin.twin_of.as_ref().and_then(|n| self.entries.get(n));
+            let Some(of) = of else { continue };
+            let all = self.ranked().chain([twin]);
+            let input = self.input(league, all);
+            let (a, b) = (of.name.as_str(), twin.name.as_str());
+            floor.widen(noise_floor(&input, a, b)?);
+        }
+        Ok(floor)
     }
 
     /// One entry's cell of one level, as the ranking takes it.

@@ -106,7 +106,7 @@ impl Catalog {
 
     /// The directory of an entry.
     pub fn entry_dir(&self, entry: &Entry) -> PathBuf {
-        self.root.join("frameworks").join(entry.name.as_str())
+        self.root.join("frameworks").join(entry.home.as_str())
     }
 }
 

@@ -130,6 +130,10 @@ pub struct Contestant {
     pub artifact_digest: String,
     /// The profiles it subscribes to.
     pub profiles: Vec<ProfileName>,
+    /// The entry it is the same program as: an A/A pair, that tells the noise
+    /// and is not ranked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub twin_of: Option<EntryName>,
 }
 
 /// A profile as it was fired, frozen with the run.

@@ -287,3 +287,48 @@ fn two_records_of_one_case_in_one_round_are_refused() {
         "{why}"
     );
 }
+
+/// Alpha entered twice: its second rows are 2 % off in one profile.
+fn with_twin() -> Stored {
+    let mut stored = small();
+    let mut twin = stored.run.entries[0].clone();
+    assert_eq!(twin.name.as_str(), "alpha");
+    twin.twin_of = Some(twin.name.clone());
+    twin.name = "alpha.again".parse().unwrap();
+    let own =
+        stored.records.iter().filter(|r| r.case.entry.as_str() == "alpha");
+    let mut second: Vec<Record> = own.cloned().collect();
+    for record in &mut second {
+        record.case.entry = twin.name.clone();
+        let baseline = record.case.profile.as_str() == "baseline";
+        if let Outcome::Measured { sample: of, .. } = &mut record.outcome
+            && baseline
+        {
+            let rate = of.right * 98 / 100;
+            **of = sample(rate, record.case.level);
+        }
+    }
+    stored.records.extend(second);
+    stored.run.entries.push(twin);
+    stored
+}
+
+#[test]
+fn a_twin_is_the_noise_floor_and_no_row() {
+    let board = ranked(&[with_twin()]);
+    let plain = ranked(&[small()]);
+    let names = |b: &Board| -> Vec<String> {
+        b.rows.iter().map(|row| row.entry.clone()).collect()
+    };
+    assert_eq!(names(&board), names(&plain));
+    assert_eq!(board.rows[0].score, plain.rows[0].score);
+    assert_eq!(plain.floor.score, None);
+    let near = |share: f64, wish: f64| (share - wish).abs() < 1e-3;
+    let floor = &board.floor;
+    assert!(near(floor.profiles["baseline"], 1.0 / 0.98 - 1.0), "{floor:?}");
+    let others = floor.profiles.iter().filter(|(p, _)| *p != "baseline");
+    assert!(others.clone().count() > 0);
+    assert!(others.clone().all(|(_, share)| near(*share, 0.0)), "{floor:?}");
+    let score = floor.score.unwrap();
+    assert!(score > 0.0 && score < 0.021, "{score}");
+}

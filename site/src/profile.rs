@@ -92,8 +92,7 @@ fn lines<'a>(
         };
         Line { entry, state, summary }
     };
-    let of_league =
-        site.results.entries.values().filter(|e| e.league == league);
+    let of_league = site.results.ranked().filter(|e| e.league == league);
     let mut lines: Vec<Line> = of_league.map(line).collect();
     // Missing ones last, then by name, which is the order they come in.
     let rate = |line: &Line| line.state.unwrap_or(f64::NEG_INFINITY);

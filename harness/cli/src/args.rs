@@ -159,10 +159,14 @@ pub struct Bench {
     /// The seed of the order and of every request; default: drawn and stored.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// Enter this entry a second time: how far apart the two come out is the
+    /// noise floor, below which nothing is told apart. May be repeated.
+    #[arg(long, value_name = "ENTRY")]
+    pub aa: Vec<String>,
     /// Go on with this run, which was stopped or cut off: its shots that are
     /// not stored are fired. Needs the same entries, tools and machine.
     #[arg(long, value_name = "RUN", conflicts_with_all = [
-        "entries", "profile", "preset", "rounds", "window", "host", "seed",
+        "entries", "profile", "preset", "rounds", "window", "host", "seed", "aa",
     ])]
     pub resume: Option<String>,
     /// Print the plan and fire nothing.

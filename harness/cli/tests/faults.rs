@@ -248,6 +248,32 @@ fn a_killed_run_loses_one_shot_and_can_be_gone_on_with() {
     assert!(err.contains("nothing of it is left"), "{err}");
 }
 
+#[test]
+fn an_entry_entered_twice_shows_the_noise_and_stands_on_no_board() {
+    let _ports = contract_ports();
+    let checkout = Checkout::new();
+    with_peer(&checkout, "honest", "honest", &["pipelined"]);
+    let mut command = bench(&checkout);
+    let args = ["--aa", "honest", "--rounds", "3"];
+    let out = command.args(args).output().unwrap();
+    let ranking = String::from_utf8(out.stdout).unwrap();
+    assert!(ranking.contains("noise floor of an A/A pair"), "{ranking}");
+    assert!(!ranking.contains("honest.again"), "{ranking}");
+    let samples = checkout.samples();
+    let of = |name: &str| {
+        samples.iter().filter(|s| s["case"]["entry"] == name).count()
+    };
+    assert_eq!((of("honest"), of("honest.again")), (3, 3));
+    let digest = &samples[0]["artifact_digest"];
+    assert!(samples.iter().all(|s| s["artifact_digest"] == *digest));
+    let mut compare = arena(checkout.path());
+    let args = ["compare", "honest", "honest.again", "--json"];
+    common::fits("compare", &stdout(compare.args(args), 0));
+    let mut nobody = bench(&checkout);
+    let err = stderr(nobody.args(["--aa", "nobody"]), 2);
+    assert!(err.contains("no entry `nobody`"), "{err}");
+}
+
 /// Command lines of processes that run something of `dir`.
 fn left_over(dir: &Path) -> Vec<String> {
     let dir = dir.to_string_lossy().into_owned();

@@ -126,7 +126,7 @@ fn by_cargo(
         .arg(cache.join("entries"))
         .current_dir(dir);
     let made = run(command, interrupt, progress)?;
-    let binary = pick(entry.name.as_str(), executables(&made))?;
+    let binary = pick(entry.home.as_str(), executables(&made))?;
     let digest = file_digest(&binary).map_err(|e| ours(&binary, &e))?;
     // Entries share the target folder, where the next build may overwrite a
     // binary of the same name: what will run is kept under its digest.

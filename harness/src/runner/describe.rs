@@ -52,6 +52,7 @@ pub fn describe(request: &BenchRequest<'_>, loadgen: String) -> Run {
         repo: entry.repo.clone(),
         artifact_digest: String::new(),
         profiles: entry.profiles.clone(),
+        twin_of: (entry.home != entry.name).then(|| entry.home.clone()),
     };
     Run {
         schema: RECORD_SCHEMA,

@@ -72,3 +72,23 @@ pub fn same_build(name: &str, was: &str, is: &str) -> Result<(), Problem> {
          back to that version, or begin a new run"
     )))
 }
+
+/// Twins are one program, or their difference says nothing of the noise.
+pub fn true_twins(run: &Run) -> Result<(), Problem> {
+    for twin in &run.entries {
+        let of =
+            run.entries.iter().find(|e| Some(&e.name) == twin.twin_of.as_ref());
+        let differs =
+            |a: &str, b: &str| !a.is_empty() && !b.is_empty() && a != b;
+        if of.is_some_and(|of| {
+            differs(&of.artifact_digest, &twin.artifact_digest)
+        }) {
+            return Err(Problem::Ours(format!(
+                "{} was built twice and came out different; its A/A pair \
+                 would not show the noise",
+                twin.twin_of.as_ref().map_or("", |n| n.as_str())
+            )));
+        }
+    }
+    Ok(())
+}

@@ -14,7 +14,7 @@ use std::ops::Range;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::name::{EntryName, ProfileName};
+use crate::name::{EntryName, NameError, ProfileName};
 use crate::profile::{DefError, League, Profile, Protocol};
 use read::Reader;
 use spots::Spots;
@@ -88,8 +88,10 @@ pub struct Needed {
 /// One contestant.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Entry {
-    /// Its directory under `frameworks/`: the stable id.
+    /// What it is called in a run: the stable id.
     pub name: EntryName,
+    /// Its directory under `frameworks/`, and its name but for a twin.
+    pub home: EntryName,
     /// The name shown on pages. A stranger's text: escape it.
     pub display_name: String,
     /// The language shown. A stranger's text.
@@ -258,6 +260,7 @@ impl Entry {
             local: read.local(get("local")),
             protocols: read.protocols(get("protocols")),
             notes: Vec::new(),
+            home: name.clone(),
             name,
         };
         if entry.maintainers.is_empty() {
@@ -266,6 +269,12 @@ impl Entry {
         }
         let entry = Entry { notes: std::mem::take(&mut read.notes), ..entry };
         if read.errors.is_empty() { Ok(entry) } else { Err(read.errors) }
+    }
+
+    /// The same program under a second name, for an A/A pair.
+    pub fn twin(&self) -> Result<Entry, NameError> {
+        let name = format!("{}.again", self.name).parse()?;
+        Ok(Entry { name, ..self.clone() })
     }
 
     /// The league it is ranked in.

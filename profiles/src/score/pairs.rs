@@ -34,6 +34,21 @@ pub struct NoiseFloor {
     pub profiles: BTreeMap<String, f64>,
 }
 
+impl NoiseFloor {
+    /// The larger of both, in the score and in each profile.
+    pub fn widen(&mut self, other: NoiseFloor) {
+        let larger = |a: f64, b: f64| a.max(b);
+        self.score = match (self.score, other.score) {
+            (Some(a), Some(b)) => Some(larger(a, b)),
+            (a, b) => a.or(b),
+        };
+        for (name, share) in other.profiles {
+            let own = self.profiles.entry(name).or_insert(share);
+            *own = larger(*own, share);
+        }
+    }
+}
+
 /// One row of a table to compare: a value per round.
 pub(super) type Series = BTreeMap<u32, f64>;
 

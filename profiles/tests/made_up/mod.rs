@@ -32,6 +32,7 @@ pub fn contestant(name: &str, kind: &str, profiles: &[&str]) -> Contestant {
         engine: "hyper".into(),
         version: "1.0.0".into(),
         repo: "https://example.org/made-up".into(),
+        twin_of: None,
         artifact_digest: "00".repeat(32),
         profiles: profiles.iter().map(|p| p.parse().unwrap()).collect(),
     }

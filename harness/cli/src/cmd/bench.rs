@@ -36,14 +36,15 @@ pub const VERSION: &str =
 
 /// Runs the whole plan and ends with the ranking.
 pub fn run(place: &Place, args: &Bench, quiet: bool) -> anyhow::Result<Class> {
-    let (catalog, whole) = place.catalog()?;
+    let (mut catalog, whole) = place.catalog()?;
     let rig = Rig::here();
     let before = args.resume.as_deref();
     let before = before.map(|name| resume::read(place, name)).transpose()?;
-    let wish = match &before {
+    let mut wish = match &before {
         Some(before) => resume::wish(&before.run, args),
         None => args.clone(),
     };
+    select::twins(&mut catalog, &mut wish)?;
     let entries = select::entries(&catalog, &wish.entries)?;
     let profiles = select::profiles(&catalog, &wish.profile)?;
     let plan = match &before {

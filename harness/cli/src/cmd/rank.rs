@@ -110,9 +110,12 @@ fn board_table(board: &Board, results: &Results) -> String {
             .map_or("", |e| e.kind.as_str());
         rows.push(line(row, kind, &fired));
     }
+    let noise = board.floor.score.map_or(String::new(), |share| {
+        format!("; noise floor of an A/A pair {:.1} %", 100.0 * share)
+    });
     format!(
         "{} league: score = max over k of (k/{}) x geometric mean of the k \
-         best, in % of the best\n{}",
+         best, in % of the best{noise}\n{}",
         board.league,
         board.profiles.len(),
         print::columns(&rows)

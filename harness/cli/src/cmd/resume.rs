@@ -1,7 +1,7 @@
 //! `arena bench --resume`: what a run that was cut off had asked for.
 
 use profiles::board::Stored;
-use profiles::record::Run;
+use profiles::record::{Contestant, Run};
 
 use super::rank;
 use crate::args::{Bench, HostName};
@@ -32,8 +32,13 @@ pub fn wish(run: &Run, args: &Bench) -> Bench {
         entries: run.entries.iter().map(|e| e.name.to_string()).collect(),
         profile: fired.map(|p| p.name.to_string()).collect(),
         host: Some(host(run)),
+        aa: run.entries.iter().filter_map(twin).collect(),
         ..args.clone()
     }
+}
+
+fn twin(one: &Contestant) -> Option<String> {
+    one.twin_of.as_ref().map(ToString::to_string)
 }
 
 /// Where its entries ran.

@@ -4,6 +4,7 @@ use profiles::catalog::Catalog;
 use profiles::entry::Entry;
 use profiles::profile::Profile;
 
+use crate::args::Bench;
 use crate::exit::{Class, fail};
 
 /// The entries named, or all enabled ones. Named twice counts once.
@@ -27,6 +28,23 @@ pub fn entries<'a>(
         }
     }
     Ok(out)
+}
+
+/// Enters the entries of `--aa` a second time.
+pub fn twins(catalog: &mut Catalog, wish: &mut Bench) -> anyhow::Result<()> {
+    for name in &wish.aa {
+        let twin = catalog.entry(name)?.twin()?;
+        if catalog.entries.iter().any(|e| e.name == twin.name) {
+            continue;
+        }
+        if !wish.entries.is_empty() {
+            wish.entries.extend([name.clone(), twin.name.to_string()]);
+        }
+        catalog.entries.push(twin);
+    }
+    // In the order of their names, as they were read.
+    catalog.entries.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(())
 }
 
 /// The profiles named, or all.
