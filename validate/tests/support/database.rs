@@ -80,7 +80,8 @@ pub struct Shared {
     pub cache: Mutex<HashMap<i32, (Instant, Value)>>,
     /// Answers that are kept by their address.
     pub kept: Mutex<HashMap<String, Vec<u8>>>,
-    pub puts: Mutex<u32>,
+    /// How often each row was updated.
+    pub puts: Mutex<HashMap<i32, u32>>,
     /// A copy of the table, made at start.
     pub table: Mutex<Vec<Value>>,
 }

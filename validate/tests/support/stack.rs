@@ -74,7 +74,7 @@ pub struct Services {
     asked: AtomicU64,
     /// Tokens that were let in, with their users.
     seen: Mutex<HashMap<String, i64>>,
-    edge: Mutex<HashMap<String, Reply>>,
+    edge: Mutex<HashMap<(String, String), Reply>>,
     cache: Mutex<HashMap<i32, (Instant, Value)>>,
     user: Mutex<Option<i64>>,
 }
@@ -100,6 +100,13 @@ pub struct Asked<'a> {
     pub authorization: Option<&'a str>,
     pub user: Option<&'a str>,
     pub body: &'a [u8],
+}
+
+impl Asked<'_> {
+    /// What a cache of the edge keeps an answer by: Vary is obeyed.
+    fn key(&self) -> (String, String) {
+        (self.target.into(), self.accept.unwrap_or_default().into())
+    }
 }
 
 impl Services {
@@ -151,7 +158,7 @@ impl Services {
         if self.cheat == C::PublicAsked && self.auth(r).is_none() {
             return unauthorized();
         }
-        let kept = self.edge.lock().unwrap().get(r.target).cloned();
+        let kept = self.edge.lock().unwrap().get(&r.key()).cloned();
         if let (C::EdgeCaches, Some(kept)) = (self.cheat, kept) {
             return kept;
         }
@@ -163,7 +170,7 @@ impl Services {
             _ => plain(),
         };
         let mut edge = self.edge.lock().unwrap();
-        edge.insert(r.target.into(), reply.clone());
+        edge.insert(r.key(), reply.clone());
         reply
     }
 
@@ -189,7 +196,7 @@ impl Services {
                 _ => unauthorized(),
             };
         };
-        let kept = self.edge.lock().unwrap().get(r.target).cloned();
+        let kept = self.edge.lock().unwrap().get(&r.key()).cloned();
         let get = r.method == "GET";
         match (self.cheat, kept) {
             (C::EdgeCachesItems, Some(kept)) if get && paused => return kept,
@@ -201,7 +208,7 @@ impl Services {
         let reply = self.server(r, path, user);
         if get {
             let mut edge = self.edge.lock().unwrap();
-            edge.insert(r.target.into(), reply.clone());
+            edge.insert(r.key(), reply.clone());
         }
         reply
     }

@@ -307,12 +307,13 @@ fn update(shared: &Shared, id: i32, b: &Body) -> Reply {
     };
     let puts = {
         let mut puts = shared.puts.lock().unwrap();
+        let puts = puts.entry(id).or_default();
         *puts += 1;
         *puts
     };
     let lost = match cheat {
         D::PutLost => true,
-        // Every second one.
+        // Every second one of a row: probes may ask at once.
         D::SecondPutLost => puts % 2 == 0,
         _ => false,
     };
