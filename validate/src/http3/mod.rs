@@ -30,7 +30,7 @@ const WINDOW: u32 = 16 << 20;
 pub(crate) const HEAD_LIMIT: u64 = 64 * 1024;
 /// A connection brings more only when its head or body never ends: the library
 /// keeps what it has not read to the end.
-const MOST_BYTES: u64 = 64 << 20;
+const MOST_BYTES: u64 = 16 << 20;
 /// Between two looks at how much came.
 const LOOK: Duration = Duration::from_millis(10);
 /// H3_EXCESSIVE_LOAD.
