@@ -54,6 +54,7 @@ pub(super) const PROBES: &[Probe] = &[
     },
     Probe {
         id: "comp.forms",
+        version: 2,
         rule: "Wildcards, q values, case and unknown codings in \
                Accept-Encoding are read as the RFC says.",
         legal: "an acceptable coding or none, and the right document",
@@ -133,7 +134,8 @@ fn forms(s: &mut Session<'_>) -> Outcome {
         "gzip;q=0.5 , br;q=0.9",
         "GZip",
         "zstd, x-unknown",
-        "gzipped, brotli",
+        // Not `brotli`: widely used libraries take that for br.
+        "gzipped, brx",
     ];
     each(s, &lists)
 }
