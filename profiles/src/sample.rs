@@ -179,6 +179,10 @@ pub struct Sample {
     /// count once as sent, from their first send.
     #[serde(default)]
     pub retried: u64,
+    /// How often a slot had to stay empty since the server granted fewer
+    /// streams than there are slots.
+    #[serde(default)]
+    pub withheld: u64,
     /// Messages of the right answers, where an answer is a stream of them.
     #[serde(default)]
     pub messages: u64,

@@ -332,3 +332,16 @@ fn a_twin_is_the_noise_floor_and_no_row() {
     let score = floor.score.unwrap();
     assert!(score > 0.0 && score < 0.021, "{score}");
 }
+
+#[test]
+fn slots_that_the_server_granted_no_stream_for_may_be_empty() {
+    let half = |withheld: u64| {
+        broken(|sample| {
+            // As if every other slot had been empty all the time.
+            sample.in_flight *= 2;
+            sample.withheld = withheld;
+        })
+    };
+    becomes(vec![half(0)], Some(Missing::Suspect));
+    becomes(vec![half(1)], None);
+}

@@ -55,6 +55,8 @@ pub struct Books {
     pub connect_errors: BTreeMap<String, u64>,
     /// Requests sent again that the server had given back.
     pub retried: u64,
+    /// Slots that stayed empty for want of a stream.
+    pub withheld: u64,
     /// Messages of the right answers.
     pub messages: u64,
     /// From the scheduled moment to the send.
@@ -105,6 +107,14 @@ impl Books {
     pub fn retried(&mut self) {
         if self.counting {
             self.retried += 1;
+        }
+    }
+
+    /// The server grants no stream for a slot that is free.
+    #[cold]
+    pub fn withheld(&mut self) {
+        if self.counting {
+            self.withheld += 1;
         }
     }
 

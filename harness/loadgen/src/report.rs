@@ -159,6 +159,7 @@ fn sample(plan: &Plan, tallies: Vec<Tally>) -> anyhow::Result<Sample> {
         examples: Vec::new(),
         engine: tallies.first().map_or(String::new(), |t| t.engine.clone()),
         retried: 0,
+        withheld: 0,
         messages: 0,
         open_loop: spec.rate_per_s.map(|rate_per_s| OpenLoop {
             rate_per_s,
@@ -204,6 +205,7 @@ fn sample(plan: &Plan, tallies: Vec<Tally>) -> anyhow::Result<Sample> {
             *all.connect_errors.entry(errno).or_default() += n;
         }
         all.retried += books.retried;
+        all.withheld += books.withheld;
         all.messages += books.messages;
         if let Some(open) = &mut all.open_loop {
             open.offered += tally.offered;

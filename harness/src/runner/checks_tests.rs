@@ -48,6 +48,7 @@ fn sample() -> Sample {
         examples: Vec::new(),
         engine: "epoll".into(),
         retried: 0,
+        withheld: 0,
         messages: 0,
         open_loop: None,
     }

@@ -101,6 +101,7 @@ fn sample(spec: &Spec) -> Sample {
         examples: Vec::new(),
         engine: "epoll".into(),
         retried: 0,
+        withheld: 0,
         messages: 0,
         open_loop: None,
     }

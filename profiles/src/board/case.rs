@@ -213,6 +213,8 @@ pub fn contradictions(record: &Record, sample: &Sample) -> Vec<Violation> {
     // The time that faults and time-outs held a slot is not on record.
     let gaps = sample.requests_per_connection.is_some()
         || sample.reconnects > 0
+        // What the server does not grant cannot be filled.
+        || sample.withheld > 0
         // Writers beside the level's connections have fewer in flight each.
         || sample.connections_made > record.case.level
         || sample.faulted() + sample.timed_out > 0

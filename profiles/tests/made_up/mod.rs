@@ -150,6 +150,7 @@ pub fn sample(rate: u64, level: u32) -> Sample {
         examples: Vec::new(),
         engine: "epoll".into(),
         retried: 0,
+        withheld: 0,
         messages: 0,
         open_loop: None,
     }

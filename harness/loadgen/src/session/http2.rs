@@ -189,6 +189,12 @@ impl Session for Http2 {
             let Some(flight) = desk.draw(self.lane, now) else { break };
             self.ask(flight, desk, kit);
         }
+        let granted = self.most_streams;
+        if granted < desk.lanes[self.lane].in_flight
+            && self.streams.live() >= granted
+        {
+            desk.books.withheld();
+        }
         if !self.waiting.is_empty() {
             self.flush(desk);
         }

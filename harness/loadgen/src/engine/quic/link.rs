@@ -129,6 +129,7 @@ impl Link {
             let open = spare.or_else(|| self.quic.streams().open(Dir::Bi));
             let Some(stream) = open else {
                 self.full = true;
+                desk.books.withheld();
                 return;
             };
             let Some(mut flight) = desk.draw(self.lane, now) else {
