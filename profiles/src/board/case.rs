@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::hist::Hist;
 use crate::profile::Metric;
 use crate::record::{Outcome, Record, Usage};
-use crate::sample::Sample;
+use crate::sample::{Sample, ThreadUse};
 use crate::score::check::{Claim, Slots, Violation, violations};
 use crate::score::{Cell, Missing, RoundValue};
 use crate::stat::{self, Range};
@@ -237,9 +237,16 @@ pub fn contradictions(record: &Record, sample: &Sample) -> Vec<Violation> {
         max_ns: sample.latency.max_ns(),
         bytes_per_s: None,
         link_bits_per_s: None,
+        client_share: busiest(sample),
         other_slot_share: if available > 0.0 { other / available } else { 0.0 },
         slots: if gaps { Slots::SometimesEmpty } else { Slots::AlwaysFull },
     })
+}
+
+/// The largest share of its window that a thread of the gun worked.
+fn busiest(sample: &Sample) -> f64 {
+    let share = |t: &ThreadUse| t.cpu_ns as f64 / t.wall_ns.max(1) as f64;
+    sample.threads.iter().map(share).fold(0.0, f64::max)
 }
 
 /// A reason short enough for a table.

@@ -24,6 +24,10 @@ pub struct Claim {
     /// Share of all slot time that is accounted for otherwise: spent on
     /// unanswered, failed or wrong requests. Zero where none were.
     pub other_slot_share: f64,
+    /// Share of the time that the client's threads worked. Between an answer
+    /// and the request after it a slot is empty while the client works, and
+    /// one that reads many answers at once works with many slots empty.
+    pub client_share: f64,
     /// Whether every slot holds a request all of the time.
     pub slots: Slots,
 }
@@ -115,7 +119,8 @@ pub enum Violation {
 /// Little's law (mean number in flight = rate × mean round trip) binds in two
 /// directions. No row may show more in flight than there are slots. Fewer is
 /// a contradiction only while the client keeps every slot full: a profile
-/// that reconnects, an open loop or a saturated client leaves slots empty.
+/// that reconnects, an open loop or a saturated client leaves slots empty, and
+/// so may any client for as long as it works.
 pub fn violations(claim: &Claim) -> Vec<Violation> {
     let mut found = Vec::new();
     let positive = |v: f64| v.is_finite() && v > 0.0;
@@ -157,9 +162,10 @@ fn little(claim: &Claim, found: &mut Vec<Violation>) {
     if let Some(mean_ns) = claim.mean_ns {
         let other = claim.other_slot_share.clamp(0.0, 1.0) * available;
         let busy = claim.rate * mean_ns / 1e9 + other;
+        let kept = 1.0 - claim.client_share.clamp(0.0, 1.0);
         if busy > available * (1.0 + LITTLE_TOLERANCE) {
             found.push(Violation::TooBusy { busy, slots });
-        } else if full && busy < available * (1.0 - LITTLE_TOLERANCE) {
+        } else if full && busy < available * (kept - LITTLE_TOLERANCE) {
             found.push(Violation::TooIdle { busy, slots });
         }
     } else if let (true, Some(p99_ns)) = (full, claim.p99_ns) {
