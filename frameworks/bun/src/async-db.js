@@ -5,7 +5,22 @@ import { database } from './config.js';
 import { param } from './query.js';
 
 const LARGEST = 2 ** 31 - 1;
-const pool = database && new SQL(database);
+// How long a request waits for the database, and a connection for its making.
+// The driver alone would wait on where the database is away.
+const PATIENCE_S = 3;
+const pool = database && new SQL(database, { connectionTimeout: PATIENCE_S });
+
+async function inTime(query) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error('no answer in time')), 1000 * PATIENCE_S);
+  });
+  try {
+    return await Promise.race([query, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
 
 export async function find(query) {
   const min = held(query, 'min', 10, -LARGEST, LARGEST);
@@ -15,9 +30,9 @@ export async function find(query) {
   let rows = [];
   try {
     if (pool) {
-      rows = await pool`SELECT id, name, category, price, quantity, active, tags,
+      rows = await inTime(pool`SELECT id, name, category, price, quantity, active, tags,
         rating_score, rating_count
-        FROM items WHERE price BETWEEN ${min} AND ${max} LIMIT ${limit}`;
+        FROM items WHERE price BETWEEN ${min} AND ${max} LIMIT ${limit}`);
     }
   } catch (error) {
     console.error(`database: ${error.message}`);

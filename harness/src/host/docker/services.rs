@@ -59,7 +59,8 @@ impl Services {
             let found = host.engine.image_id(&image)?;
             return found.ok_or(DockerError::NoPull { image });
         }
-        let name = format!("{}-{}", entry.name, service.name);
+        // Services of two stacks may have one name and different images.
+        let name = image_of(entry.name.as_str(), &service.context);
         let image = image_name(&name);
         if let Some(id) = self.built.borrow().get(&image) {
             return Ok(id.clone());
@@ -75,6 +76,19 @@ impl Services {
         self.built.borrow_mut().insert(image, built.digest.clone());
         Ok(built.digest)
     }
+}
+
+/// What is built from a folder of an entry is called by both.
+fn image_of(entry: &str, context: &str) -> String {
+    let parts = Path::new(context).components().filter_map(|c| match c {
+        Component::Normal(part) => part.to_str(),
+        _ => None,
+    });
+    let fits = |c: &char| c.is_ascii_alphanumeric();
+    let parts = parts.map(|part| part.split(|c| !fits(&c)));
+    let words = parts.flatten().filter(|word| !word.is_empty());
+    let all: Vec<&str> = [entry].into_iter().chain(words).collect();
+    all.join("-").to_ascii_lowercase()
 }
 
 /// Whether a path leads to nowhere but below.
@@ -135,6 +149,13 @@ mod tests {
             env: vec![("A".into(), "b".into())],
             log: Path::new("/tmp/log"),
         }
+    }
+
+    #[test]
+    fn an_image_is_called_by_the_entry_and_the_folder_it_is_built_from() {
+        assert_eq!(image_of("axum", "."), "axum");
+        assert_eq!(image_of("axum", "./edge-nginx"), "axum-edge-nginx");
+        assert_eq!(image_of("axum", "Edge/caddy_2/"), "axum-edge-caddy-2");
     }
 
     #[test]
