@@ -2,7 +2,7 @@
 
 use profiles::score::{
     Board, BoardInput, Cell, EntryInput, Metric, Missing, Options, ProfileCell,
-    ProfileScoring, RoundValue, coverage_weighted,
+    ProfileScoring, RoundValue, Verdict, coverage_weighted, noise_floor,
 };
 use proptest::prelude::*;
 
@@ -249,6 +249,19 @@ proptest! {
             prop_assert_eq!(x.coverage, y.coverage);
             let pair = x.score.zip(y.score);
             prop_assert!(pair.is_none_or(|(a, b)| close(a.centre, b.centre)));
+        }
+    }
+
+    #[test]
+    fn a_pair_is_never_told_apart_by_the_floor_it_sets(input in boards()) {
+        let floor = noise_floor(&input, "e0", "e1").unwrap();
+        let options = Options { frozen: None, floor };
+        let board = Board::of(&input, &options).unwrap();
+        let names = input.profiles.iter().map(|p| p.name.as_str());
+        let tables = names.filter_map(|name| board.profile_verdicts(name));
+        for table in tables.chain([board.verdicts()]) {
+            let verdict = table.get("e0", "e1");
+            prop_assert!(matches!(verdict, None | Some(Verdict::Tie)));
         }
     }
 }
